@@ -54,6 +54,9 @@ func (a *attempt) proceed(ctx context.Context) (lab.Outcome, error) {
 	if a.runtime, err = a.Controller.runtime(a.cluster.Runtime); err != nil {
 		return lab.Outcome{}, err
 	}
+	if err := pgbench.Validate(a.run); err != nil {
+		return lab.Outcome{}, err
+	}
 	if a.run.State != lab.RunRunning {
 		if err := a.prepare(ctx); err != nil {
 			return lab.Outcome{}, err

@@ -79,6 +79,13 @@ func (c *crew) busy(key string) bool {
 	return busy
 }
 
+// idle reports whether no work is running.
+func (c *crew) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.members) == 0
+}
+
 // wakeAll wakes every piece of work that waits on woken.
 func (c *crew) wakeAll() {
 	c.mu.Lock()

@@ -2,29 +2,6 @@ package lab
 
 import "time"
 
-// Counters is one reading of a server's or client's cumulative counters.
-// A nil pointer means "not measured here", never zero.
-type Counters struct {
-	At                 time.Time // wall clock of the start of sampling plus monotonic time since
-	CPUUsec            *int64    // user + system, microseconds
-	UserUsec           *int64
-	SystemUsec         *int64
-	Periods            *int64 // enforcement periods of the CPU quota
-	ThrottledPeriods   *int64
-	ThrottledUsec      *int64 // adds up over CPUs
-	MemoryBytes        *int64 // everything charged, page cache included
-	AnonBytes          *int64
-	FileBytes          *int64
-	ShmemBytes         *int64
-	KernelBytes        *int64
-	ReadBytes          *int64
-	WriteBytes         *int64
-	CPUPressureUsec    *int64 // PSI "some" totals
-	IOPressureUsec     *int64
-	MemoryPressureUsec *int64
-	OOMKills           *int64
-}
-
 // Roles of usage rows.
 const (
 	RolePostgres = "postgres"

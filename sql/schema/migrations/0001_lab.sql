@@ -8,6 +8,8 @@
 
 CREATE SCHEMA lab AUTHORIZATION lab_owner;
 CREATE SCHEMA lab_private AUTHORIZATION lab_owner;
+-- No function of the lab is for everybody.
+ALTER DEFAULT PRIVILEGES FOR ROLE lab_owner REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 SET LOCAL ROLE lab_owner;
 
 -- One row: who this lab is. Objects on hosts carry the id.
@@ -16,10 +18,28 @@ CREATE TABLE lab_private.lab (
     created_at timestamptz NOT NULL
 );
 CREATE UNIQUE INDEX one_lab ON lab_private.lab ((true));
+INSERT INTO lab_private.lab (id, created_at)
+VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12), clock_timestamp());
+
+-- Which files of the schema were applied, each as it was then.
+CREATE TABLE lab_private.schema_files (
+    name       text COLLATE "C" PRIMARY KEY,
+    sha256     text NOT NULL,
+    applied_at timestamptz NOT NULL
+);
+
+-- Why a value cannot be, and what to write instead. Checks return one, or
+-- NULL; a trigger raises it, so that the user reads one line of CONTEXT.
+CREATE TYPE lab_private.refusal AS (code text, message text, hint text);
+
+-- The triggers of functions/ refuse bad values in words. The CHECKs below are
+-- the second line: they hold against the lab's own writers, too.
 
 CREATE TABLE lab.clusters (
-    name           text COLLATE "C" PRIMARY KEY,
-    runtime        text COLLATE "C" NOT NULL,
+    name           text COLLATE "C" PRIMARY KEY CONSTRAINT name_is_a_dns_label
+                   CHECK (name ~ '^[a-z]([-a-z0-9]*[a-z0-9])?$' AND length(name) <= 40),
+    runtime        text COLLATE "C" NOT NULL CONSTRAINT runtime_is_known
+                   CHECK (runtime IN ('docker', 'kubernetes', 'systemd', 'process')),
     version        text,
     image          text,
     bindir         text,
@@ -27,8 +47,8 @@ CREATE TABLE lab.clusters (
     memory         text,
     storage        text,
     cpuset         text,
-    parameters     jsonb NOT NULL,
-    initdb         jsonb NOT NULL,
+    parameters     jsonb NOT NULL CONSTRAINT parameters_are_an_object CHECK (jsonb_typeof(parameters) = 'object'),
+    initdb         jsonb NOT NULL CONSTRAINT initdb_is_an_object CHECK (jsonb_typeof(initdb) = 'object'),
     uid            uuid NOT NULL UNIQUE,
     created_at     timestamptz NOT NULL,
     state          text NOT NULL CONSTRAINT state_is_known
@@ -43,23 +63,25 @@ CREATE TABLE lab.lanes (
     autolaunch       boolean NOT NULL,
     cooldown_seconds float8 NOT NULL CONSTRAINT cooldown_is_not_negative CHECK (cooldown_seconds >= 0)
 );
+INSERT INTO lab.lanes (lane, autolaunch, cooldown_seconds) VALUES ('default', false, 0);
 
 CREATE SEQUENCE lab_private.queue_numbers;
 
 CREATE TABLE lab.runs (
-    run             text COLLATE "C" PRIMARY KEY,
+    run             text COLLATE "C" PRIMARY KEY CONSTRAINT run_is_a_plain_name
+                    CHECK (run ~ '^[A-Za-z0-9][A-Za-z0-9._-]*$' AND length(run) <= 63),
     cluster         text COLLATE "C" NOT NULL,
     lane            text COLLATE "C" NOT NULL,
-    scale           integer NOT NULL,
-    clients         integer NOT NULL,
+    scale           integer NOT NULL CONSTRAINT scale_is_positive CHECK (scale >= 1),
+    clients         integer NOT NULL CONSTRAINT clients_is_positive CHECK (clients >= 1),
     threads         integer NOT NULL,
-    seconds         integer NOT NULL,
-    warmup_seconds  integer NOT NULL,
-    protocol        text NOT NULL,
+    seconds         integer NOT NULL CONSTRAINT seconds_is_positive CHECK (seconds >= 1),
+    warmup_seconds  integer NOT NULL CONSTRAINT warmup_is_not_negative CHECK (warmup_seconds >= 0),
+    protocol        text NOT NULL CONSTRAINT protocol_is_known CHECK (protocol IN ('simple', 'extended', 'prepared')),
     builtin         text,          -- NULL when script is given
     script          text,
-    rate            float8,        -- NULL: as fast as possible
-    init            text NOT NULL, -- auto, always, never
+    rate            float8 CONSTRAINT rate_is_positive CHECK (rate > 0), -- NULL: as fast as possible
+    init            text NOT NULL CONSTRAINT init_is_known CHECK (init IN ('auto', 'always', 'never')),
     client_image    text,
     client_version  text,
     client_cpu      text,
@@ -76,7 +98,10 @@ CREATE TABLE lab.runs (
     started_at      timestamptz,
     window_start    timestamptz,
     window_end      timestamptz,
-    finished_at     timestamptz
+    finished_at     timestamptz,
+    CONSTRAINT threads_fit_clients CHECK (threads BETWEEN 1 AND clients),
+    CONSTRAINT timeout_fits_run CHECK (timeout_seconds > seconds + warmup_seconds),
+    CONSTRAINT one_of_builtin_and_script CHECK (num_nonnulls(builtin, script) = 1)
 );
 CREATE INDEX runs_queue ON lab.runs (lane, queued_at, queue_no) WHERE state = 'queued';
 
@@ -218,6 +243,13 @@ CREATE TABLE lab.logs (
     text    text NOT NULL
 );
 CREATE INDEX logs_by_object ON lab.logs (object, attempt, source, stream, line);
+
+-- How far a server's log was copied into lab.logs.
+CREATE TABLE lab_private.log_positions (
+    cluster_uid uuid PRIMARY KEY,
+    bytes       bigint NOT NULL, -- read so far
+    lines       bigint NOT NULL  -- written so far
+);
 
 CREATE TABLE lab.runtimes (
     runtime      text COLLATE "C" PRIMARY KEY,

@@ -1,0 +1,111 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"pglab/internal/lab"
+	"pglab/internal/postgres"
+)
+
+// stoppedByUs is why a server does not run that Shutdown stopped: nothing
+// that anybody needs to be told.
+const stoppedByUs = "stopped together with pglab"
+
+// watchChild writes down how a postmaster of ours ends: nobody else will know.
+func (r *Runtime) watchChild(ref lab.ServerRef, child *postgres.Child) {
+	r.mu.Lock()
+	r.children[child.Identity] = child
+	r.mu.Unlock()
+	r.changed.tell()
+	r.watchers.Go(func() {
+		<-child.Done()
+		r.changed.tell()
+		unlock, err := r.locks.lock(context.Background(), r.serverDir(ref))
+		if err != nil {
+			return
+		}
+		defer unlock()
+		record, err := r.loadServer(ref)
+		if err == nil && record.Postmaster == child.Identity && record.Stopped == "" {
+			record.Stopped = r.whyStopped(record)
+			if err := r.saveServer(record); err != nil {
+				r.Log.Warn("end of server not recorded", "cluster", ref.Name, "err", err)
+			}
+		}
+		r.mu.Lock()
+		delete(r.children, child.Identity)
+		r.mu.Unlock()
+	})
+}
+
+// awaitExit waits until the exit status of a child of ours is known.
+func (r *Runtime) awaitExit(ctx context.Context, postmaster postgres.Identity) {
+	r.mu.Lock()
+	child := r.children[postmaster]
+	r.mu.Unlock()
+	if child == nil {
+		return
+	}
+	select {
+	case <-child.Done():
+	case <-ctx.Done():
+	}
+}
+
+// whyStopped says why the recorded postmaster does not run, as well as can be
+// known: its exit when it was our child, and what it last complained of.
+// Empty when it never ran or was stopped by us.
+func (r *Runtime) whyStopped(record serverRecord) string {
+	switch {
+	case record.Postmaster.PID == 0 || record.Stopped == stoppedByUs:
+		return ""
+	case record.Stopped != "":
+		return record.Stopped
+	}
+	var known []string
+	r.mu.Lock()
+	child := r.children[record.Postmaster]
+	r.mu.Unlock()
+	if child != nil {
+		if exit, ended := child.Exit(); ended {
+			known = append(known, "the postmaster "+exit.String())
+		}
+	}
+	if record.Group.oomKilled() {
+		known = append(known, "the kernel killed processes of it for want of memory")
+	}
+	if said := postgres.Complaint(r.lastWords(record)); said != "" {
+		known = append(known, "its log ends with: "+said)
+	}
+	if len(known) == 0 {
+		return "the postmaster ended without a word in its log"
+	}
+	return strings.Join(known, "; ")
+}
+
+// lastWords reads the end of what the recorded postmaster wrote to its log.
+func (r *Runtime) lastWords(record serverRecord) string {
+	const enough = 64 << 10
+	log, err := os.Open(r.logFile(record))
+	if err != nil {
+		return ""
+	}
+	defer log.Close()
+	info, err := log.Stat()
+	if err != nil {
+		return ""
+	}
+	from := max(record.LogStart, info.Size()-enough)
+	if from > info.Size() {
+		return ""
+	}
+	text, err := io.ReadAll(io.NewSectionReader(log, from, enough))
+	if err != nil {
+		return fmt.Sprintf("(log not readable: %v)", err)
+	}
+	return string(text)
+}

@@ -1,0 +1,70 @@
+package sampler
+
+import "time"
+
+// run takes readings until the sampler is closed. Readings are due at fixed
+// times; those that were missed while the machine was busy stay missed.
+func (s *Sampler) run() {
+	defer close(s.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	due := s.clock.elapsed()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-timer.C:
+		}
+		s.mu.Lock()
+		s.sample()
+		now := s.clock.elapsed()
+		interval := s.pace.interval(now)
+		s.mu.Unlock()
+		for due <= now {
+			due += interval
+		}
+		timer.Reset(due - now)
+	}
+}
+
+// sample reads both roles and ends their rows when these are due.
+func (s *Sampler) sample() {
+	moment := s.clock.elapsed()
+	ending := moment >= s.rowDue
+	dense := s.pace.dense(moment)
+	for _, track := range s.tracks {
+		taken := track.read(s.clock.elapsed)
+		if ending || taken && dense {
+			s.keep(track)
+		}
+	}
+	if ending {
+		for _, track := range s.tracks {
+			s.endRow(track, moment)
+		}
+		for s.rowDue <= moment {
+			s.rowDue += rowInterval
+		}
+	}
+}
+
+// keep moves a role's latest readings into its history and the journal.
+func (s *Sampler) keep(track *track) {
+	if kept, ok := track.keep(); ok {
+		s.record(appendReading(s.line[:0], track.role, &kept))
+	}
+}
+
+func (s *Sampler) record(line []byte) {
+	s.line = line
+	if s.journal != nil {
+		s.journal.put(line...)
+	}
+}
+
+// endRow hands a row to the sink.
+func (s *Sampler) endRow(track *track, moment time.Duration) {
+	if row, ok := track.endRow(s.clock, moment); ok && s.rows != nil {
+		s.rows.put(row)
+	}
+}
