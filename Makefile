@@ -1,7 +1,7 @@
 # pglab: build, test, try. `make` alone lists the targets.
 
 GO      ?= go
-MAJORS  := 14 16 17 18
+MAJORS  := 14 15 16 17 18
 SOURCES := $(shell find gateway internal sql -name '*.go' -o -name '*.sql') go.mod go.sum
 
 .PHONY: help demo build stop deps deps/demo test lint fmt bench clean

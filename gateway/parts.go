@@ -111,7 +111,7 @@ func (r *running) startRuntimes(ctx context.Context, labID string, h host) (map[
 	return map[string]lab.Runtime{"process": processes}, nil
 }
 
-func (r *running) startProxy(listeners []net.Listener, router proxy.Router, roles proxy.Roles) (*proxy.Server, error) {
+func (r *running) newProxy(router proxy.Router, roles proxy.Roles) (*proxy.Server, error) {
 	encryption, err := serverTLS(r.config)
 	if err != nil {
 		return nil, err
@@ -120,10 +120,13 @@ func (r *running) startProxy(listeners []net.Listener, router proxy.Router, role
 	if err != nil {
 		return nil, err
 	}
-	gate, err := proxy.New(proxy.Config{Roles: roles, Router: router, Log: r.log, TLS: encryption, Secret: secret})
-	if err != nil {
-		return nil, err
-	}
+	return proxy.New(proxy.Config{Roles: roles, Router: router, Log: r.log, TLS: encryption, Secret: secret})
+}
+
+// serve opens the gate. It is the first part to stop: sessions see the lab
+// whole to their end.
+func (r *running) serve(gate *proxy.Server, listeners []net.Listener) {
+	r.onStop(gate.Drain)
 	for _, listener := range listeners {
 		go func() {
 			if err := gate.Serve(listener); err != nil {
@@ -131,15 +134,14 @@ func (r *running) startProxy(listeners []net.Listener, router proxy.Router, role
 			}
 		}()
 	}
-	return gate, nil
 }
 
-func (r *running) startController(c controller.Config) {
+func (r *running) runController(matcher *controller.Controller) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		controller.New(c).Run(ctx)
+		matcher.Run(ctx)
 	}()
 	r.onStop(func(context.Context) error {
 		stop()

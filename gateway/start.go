@@ -39,17 +39,21 @@ func (r *running) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gate, err := r.startProxy(listeners, router{engine: address, store: labStore, runtimes: runtimes}, roles{logins})
+	gate, err := r.newProxy(router{engine: address, store: labStore, runtimes: runtimes}, roles{logins})
 	if err != nil {
 		return err
 	}
-	r.startController(controller.Config{
+	matcher := controller.New(controller.Config{
 		Store: labStore, Runtimes: runtimes, LabID: labID,
 		Journals:    filepath.Join(r.data, "journals"),
 		EndSessions: gate.Terminate,
 		Log:         r.log,
 	})
-	r.onStop(gate.Drain) // before the controller stops: sessions see the lab whole to their end
+	if err := matcher.Recover(ctx); err != nil {
+		return err
+	}
+	r.runController(matcher)
+	r.serve(gate, listeners)
 	r.announce()
 	return nil
 }

@@ -56,6 +56,30 @@ func (c *Controller) Wake() {
 	}
 }
 
+// Recover writes down which clusters did not outlive the last pglab. Call it
+// before users can look: a row that says ready is to be believed.
+func (c *Controller) Recover(ctx context.Context) error {
+	clusters, err := c.Store.Clusters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, cluster := range clusters {
+		if cluster.State != lab.ClusterReady {
+			continue
+		}
+		runtime, err := c.runtime(cluster.Runtime)
+		if err == nil {
+			var server lab.Server
+			server, err = runtime.InspectServer(ctx, lab.ServerRef{Name: cluster.Name, UID: cluster.UID})
+			if err == nil && server.Phase == lab.ServerReady {
+				continue
+			}
+		}
+		c.setCluster(ctx, cluster, lab.ClusterCreating, "starting again with pglab", "", "")
+	}
+	return nil
+}
+
 // Run works until ctx ends, then waits for its workers. Running benchmarks
 // and servers are left as they are.
 func (c *Controller) Run(ctx context.Context) {

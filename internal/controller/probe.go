@@ -19,8 +19,7 @@ func (c *Controller) probe(ctx context.Context) {
 // keepProbing probes now and then, never beside a benchmark: a probe starts
 // programs.
 func (c *Controller) keepProbing(ctx context.Context) {
-	for ctx.Err() == nil {
-		sleep(ctx, probeInterval)
+	for sleep(ctx, probeInterval); ctx.Err() == nil; sleep(ctx, probeInterval) {
 		if c.drivers.idle() {
 			c.probe(ctx)
 		}

@@ -14,8 +14,7 @@ const (
 )
 
 func (c *Controller) keepSweeping(ctx context.Context) {
-	for ctx.Err() == nil {
-		sleep(ctx, sweepInterval)
+	for sleep(ctx, sweepInterval); ctx.Err() == nil; sleep(ctx, sweepInterval) {
 		c.sweep(ctx)
 	}
 }
@@ -27,12 +26,14 @@ func (c *Controller) sweep(ctx context.Context) {
 	for name, runtime := range c.Runtimes {
 		objects, err := runtime.List(ctx)
 		if err != nil {
-			c.Log.Debug("objects not listed", "runtime", name, "err", err)
+			c.Log.Warn("objects not listed", "runtime", name, "err", err)
 			continue
 		}
 		wanted, err := c.wantedObjects(ctx)
 		if err != nil {
-			c.Log.Warn("rows not listed, sweep put off", "err", err)
+			if ctx.Err() == nil {
+				c.Log.Warn("rows not listed, sweep put off", "err", err)
+			}
 			return
 		}
 		for _, object := range objects {

@@ -45,20 +45,23 @@ func (s *Sampler) sample() {
 		for s.rowDue <= moment {
 			s.rowDue += rowInterval
 		}
+		s.flush()
 	}
 }
 
 // keep moves a role's latest readings into its history and the journal.
 func (s *Sampler) keep(track *track) {
-	if kept, ok := track.keep(); ok {
-		s.record(appendReading(s.line[:0], track.role, &kept))
+	if kept, ok := track.keep(); ok && s.journal != nil {
+		s.lines = appendReading(s.lines, track.role, &kept)
 	}
 }
 
-func (s *Sampler) record(line []byte) {
-	s.line = line
+// flush hands what was kept to the journal. Once a second is enough: each
+// time wakes another thread, which costs more than the readings do.
+func (s *Sampler) flush() {
 	if s.journal != nil {
-		s.journal.put(line...)
+		s.journal.put(s.lines...)
+		s.lines = s.lines[:0]
 	}
 }
 

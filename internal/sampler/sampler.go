@@ -34,7 +34,7 @@ type Sampler struct {
 	pace   pace
 	rowDue time.Duration
 	tracks [2]*track
-	line   []byte // of the journal, reused
+	lines  []byte // for the journal, until the next flush
 	closed bool
 
 	rows    *outbox[lab.Sample] // nil without a sink
@@ -140,11 +140,12 @@ func (s *Sampler) Attach(role string, handle lab.UsageHandle) error {
 	for _, track := range s.tracks {
 		if track.role == role {
 			track.attach(source, counted)
-			s.record(appendCounted(s.line[:0], role, counted))
+			s.lines = appendCounted(s.lines, role, counted)
 		}
 	}
 	s.pace.attached = s.clock.elapsed()
 	s.sample()
+	s.flush()
 	return nil
 }
 
@@ -194,6 +195,7 @@ func (s *Sampler) Final() {
 	for _, track := range s.tracks {
 		s.keep(track)
 	}
+	s.flush()
 }
 
 // Window is what server and client used between two moments of wall time, as
@@ -227,6 +229,7 @@ func (s *Sampler) Close() {
 		track.close()
 	}
 	if s.journal != nil {
+		s.flush()
 		s.journal.close()
 		_ = s.file.Close() // every write was checked
 	}

@@ -50,12 +50,23 @@ func makeHome() (*home, error) {
 }
 
 // janitor is given the home. It waits for the end of its input, ends every
-// server whose data directory is DIR/*/data (a postmaster works in its data
+// lab, by the pid in its lock file DIR/*/lock, and every server whose data directory is DIR/*/data (a postmaster works in its data
 // directory, which tells it from a later process with its pid) and removes
 // the home.
 const janitor = `
 cat >/dev/null
 works() { [ "$(readlink "/proc/$1/cwd")" = "$2" ]; }
+serves() { tr '\0' ' ' <"/proc/$1/cmdline" | grep -qF "serve --data $2 "; }
+for file in "$1"/*/lock; do
+	[ -r "$file" ] && pid=$(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$file") || continue
+	lab=${file%/lock}
+	serves "$pid" "$lab" 2>/dev/null && kill -TERM "$pid"
+	patience=600
+	while serves "$pid" "$lab" 2>/dev/null && [ "$patience" -gt 0 ]; do
+		sleep 0.1
+		patience=$((patience - 1))
+	done
+done
 for file in "$1"/*/data/postmaster.pid; do
 	[ -r "$file" ] && read -r pid <"$file" || continue
 	data=${file%/postmaster.pid}

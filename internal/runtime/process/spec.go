@@ -109,6 +109,6 @@ func drift(made, asked lab.ServerSpec) string {
 	if len(columns) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the server was made with another %s than its row now has; delete the row and insert it again to have it made anew",
+	return fmt.Sprintf("the server differs from its row in %s; delete the row and insert it again to have it made anew",
 		strings.Join(columns, ", "))
 }

@@ -20,7 +20,7 @@ func (s *suite) adoption(t *testing.T) {
 	running := s.start(t, before.Ref, "adopted", "-n", "-T", "3", "-f", "select.sql")
 	endless := s.start(t, before.Ref, "endless", "-n", "-T", "600", "-f", "select.sql")
 
-	s.runtime = s.Open(t)
+	s.open(t)
 	t.Run("the server is the same", func(t *testing.T) {
 		after, err := s.runtime.EnsureServer(ctx(t), s.main(), func(words string) { t.Errorf("did something: %s", words) })
 		if diff := cmp.Diff(before, after); err != nil || diff != "" {
@@ -49,7 +49,7 @@ func (s *suite) adoption(t *testing.T) {
 // accident kills the server: it is seen, explained and started again, with its data.
 func (s *suite) accident(t *testing.T) {
 	ref := s.main().Ref()
-	s.ask(t, ref, lab.BenchUser, "CREATE TABLE kept AS SELECT 'kept' AS what; SELECT ''")
+	s.do(t, ref, lab.BenchUser, "CREATE TABLE kept AS SELECT 'kept' AS what")
 	t.Run("of an adopted server", func(t *testing.T) { s.killOnce(t, ref, "") })
 	// The server runs as a child of this very process by now: more is known of its end.
 	t.Run("of a server of our own", func(t *testing.T) { s.killOnce(t, ref, "killed") })

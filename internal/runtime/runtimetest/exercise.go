@@ -3,6 +3,7 @@ package runtimetest
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ type Harness struct {
 	Lab string // id of the lab that Open's runtimes work for
 	// Open opens a runtime. Every call is over the same state: a second one is
 	// what a restarted pglab sees.
-	Open func(t *testing.T) lab.Runtime
+	Open func() (lab.Runtime, error)
 	// Version is of the servers that the suite makes; "" is the newest.
 	Version string
 	// Limits reads back from the host what limits a server or task. Nil: the
@@ -43,7 +44,8 @@ const patience = 3 * time.Minute
 // Exercise runs the suite. Subtests build on each other, since a server
 // takes seconds to make.
 func Exercise(t *testing.T, h Harness) {
-	s := &suite{Harness: h, runtime: h.Open(t)}
+	s := &suite{Harness: h}
+	s.open(t)
 	t.Run("Probe", s.probe)
 	t.Run("Absent", s.absent)
 	t.Run("Refused", s.refused)
@@ -61,6 +63,16 @@ type suite struct {
 	runtime lab.Runtime
 }
 
+// open goes on with a runtime of its own.
+func (s *suite) open(t *testing.T) {
+	t.Helper()
+	runtime, err := s.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.runtime = runtime
+}
+
 // main is the server that most subtests share.
 func (s *suite) main() lab.ServerSpec {
 	spec := s.spec("main")
@@ -75,7 +87,7 @@ func (s *suite) main() lab.ServerSpec {
 const oddText = `it's "odd" \ $(touch /tmp/pglab-shell-saw-this) ; -- #`
 
 func (s *suite) spec(name string) lab.ServerSpec {
-	return lab.ServerSpec{Lab: s.Lab, Name: name, UID: "0d1f2a3b-0000-4000-8000-" + fmt.Sprintf("%012x", len(name)), Version: s.Version}
+	return lab.ServerSpec{Lab: s.Lab, Name: name, UID: "0d1f2a3b-0000-4000-8000-" + fmt.Sprintf("%012x", crc32.ChecksumIEEE([]byte(name))), Version: s.Version}
 }
 
 func (s *suite) probe(t *testing.T) {
@@ -100,21 +112,21 @@ func (s *suite) shutdown(t *testing.T) {
 	switch {
 	case err != nil:
 		t.Errorf("the server is forgotten: %v", err)
-	case now.Phase != lab.ServerStopped && s.Alive(server.Usage) == false:
+	case now.Phase != lab.ServerStopped && !s.Alive(server.Usage):
 		t.Errorf("the server is gone and said to be %s", now.Phase)
 	}
 	if now.Phase == lab.ServerStopped && (s.Alive(server.Usage) || s.Alive(task.Usage)) {
 		t.Error("something outlived the shutdown")
 	}
-	next := s.Open(t)
+	s.open(t)
 	if now.Phase == lab.ServerStopped {
-		again, err := next.EnsureServer(ctx(t), s.spec("last"), func(string) {})
+		again, err := s.runtime.EnsureServer(ctx(t), s.spec("last"), func(string) {})
 		if err != nil || again.Phase != lab.ServerReady || again.Message != "" {
 			t.Errorf("started after a shutdown: %+v, %v", again, err)
 		}
 	}
-	s.removeAll(t, next)
-	if err := next.Shutdown(ctx(t)); err != nil {
+	s.removeAll(t)
+	if err := s.runtime.Shutdown(ctx(t)); err != nil {
 		t.Error(err)
 	}
 	if left := s.Leftovers(t); len(left) != 0 {
@@ -123,9 +135,9 @@ func (s *suite) shutdown(t *testing.T) {
 }
 
 // removeAll removes every object of the lab.
-func (s *suite) removeAll(t *testing.T, runtime lab.Runtime) {
+func (s *suite) removeAll(t *testing.T) {
 	t.Helper()
-	objects, err := runtime.List(ctx(t))
+	objects, err := s.runtime.List(ctx(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +146,9 @@ func (s *suite) removeAll(t *testing.T, runtime lab.Runtime) {
 	})
 	for _, object := range objects {
 		if object.Task != nil {
-			err = runtime.RemoveTask(ctx(t), *object.Task)
+			err = s.runtime.RemoveTask(ctx(t), *object.Task)
 		} else {
-			err = runtime.RemoveServer(ctx(t), *object.Server)
+			err = s.runtime.RemoveServer(ctx(t), *object.Server)
 		}
 		if err != nil {
 			t.Errorf("removing %+v: %v", object, err)

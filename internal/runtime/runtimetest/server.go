@@ -42,7 +42,7 @@ func (s *suite) server(t *testing.T) {
 		changed := spec
 		changed.Parameters = map[string]string{"work_mem": "9MB"}
 		drifted, err := s.runtime.EnsureServer(ctx(t), changed, func(string) {})
-		if err != nil || !strings.Contains(drifted.Message, "parameters") || drifted.StartedAt != made.StartedAt {
+		if err != nil || !strings.Contains(drifted.Message, "parameters") || !drifted.StartedAt.Equal(made.StartedAt) {
 			t.Errorf("%+v, %v", drifted, err)
 		}
 		if got := s.ask(t, spec.Ref(), lab.SuperUser, "SHOW work_mem"); got != "7MB" {
@@ -86,7 +86,9 @@ func (s *suite) server(t *testing.T) {
 		}
 	})
 	t.Run("it is listed", func(t *testing.T) {
-		if !s.lists(t, func(object lab.Object) bool { return object.Server != nil && *object.Server == spec.Ref() && !object.Since.IsZero() }) {
+		if !s.lists(t, func(object lab.Object) bool {
+			return object.Server != nil && *object.Server == spec.Ref() && !object.Since.IsZero()
+		}) {
 			t.Error("it is not")
 		}
 	})
@@ -98,7 +100,7 @@ func (s *suite) removal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.removeAll(t, s.runtime)
+	s.removeAll(t)
 	if s.Alive(before.Usage) {
 		t.Error("it runs on")
 	}
@@ -119,7 +121,7 @@ func (s *suite) tenTimes(t *testing.T) {
 		if ended, err := s.runtime.WaitTask(ctx(t), task.Ref); err != nil || ended.ExitCode != 0 {
 			t.Fatalf("task: %+v, %v", ended, err)
 		}
-		s.removeAll(t, s.runtime)
+		s.removeAll(t)
 	}
 	if left := s.Leftovers(t); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
@@ -153,6 +155,23 @@ func (s *suite) lists(t *testing.T, wanted func(lab.Object) bool) bool {
 // ask runs a query over Dial and returns its one value.
 func (s *suite) ask(t *testing.T, ref lab.ServerRef, user, query string) string {
 	t.Helper()
+	var answer string
+	if err := s.connect(t, ref, user).QueryRow(ctx(t), query).Scan(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// do runs a statement over Dial.
+func (s *suite) do(t *testing.T, ref lab.ServerRef, user, statement string) {
+	t.Helper()
+	if _, err := s.connect(t, ref, user).Exec(ctx(t), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *suite) connect(t *testing.T, ref lab.ServerRef, user string) *pgx.Conn {
+	t.Helper()
 	config, err := pgx.ParseConfig("user=" + user + " dbname=" + ref.Name + " host=/runtime sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
@@ -162,12 +181,8 @@ func (s *suite) ask(t *testing.T, ref lab.ServerRef, user, query string) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(ctx(t))
-	var answer string
-	if err := conn.QueryRow(ctx(t), query).Scan(&answer); err != nil {
-		t.Fatal(err)
-	}
-	return answer
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
 }
 
 func read(t *testing.T, open func() (io.ReadCloser, error)) string {
