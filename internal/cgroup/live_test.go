@@ -20,16 +20,24 @@ type workload struct {
 	dirs []string
 }
 
-// start runs a script in new groups of every hierarchy that counts. Its CPU
-// quota is 30 ms in 100 ms.
-func start(tb testing.TB, script string) *workload {
+// quota is 2 ms of CPU time in 10 ms, by file: less than one turn on a CPU,
+// so that it runs out however busy the machine is. The period goes first.
+var quota = []struct{ file, limit string }{
+	{"cpu.max", "2000 10000"},
+	{"cpu.cfs_period_us", "10000"},
+	{"cpu.cfs_quota_us", "2000"},
+}
+
+// start runs a script in new groups of every hierarchy of a version that
+// counts, under the quota where there is one.
+func start(tb testing.TB, version int, script string) *workload {
 	tb.Helper()
 	work := &workload{cmd: exec.Command("sh", "-c", "read go; "+script)}
 	stdin, err := work.cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	work.makeGroups(tb)
+	work.makeGroups(tb, version)
 	if err := work.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -43,18 +51,13 @@ func start(tb testing.TB, script string) *workload {
 	return work
 }
 
-func (w *workload) makeGroups(tb testing.TB) {
+func (w *workload) makeGroups(tb testing.TB, version int) {
 	tb.Helper()
-	mounts, err := Host{}.Mounts()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	v1 := slices.ContainsFunc(mounts, func(mount Mount) bool { return slices.Contains(mount.Controllers, "cpuacct") })
-	for _, mount := range mounts {
-		counts := slices.ContainsFunc(mount.Controllers, func(name string) bool {
+	for _, mount := range mounts(tb) {
+		counts := mount.Version == 2 || slices.ContainsFunc(mount.Controllers, func(name string) bool {
 			return slices.Contains([]string{"cpu", "cpuacct", "memory", "blkio"}, name)
 		})
-		if !counts && (v1 || mount.Version == 1) {
+		if !counts || mount.Version != version {
 			continue
 		}
 		dir := filepath.Join(mount.Point, fmt.Sprintf("pglab-test-%d-%s", os.Getpid(), strings.ReplaceAll(tb.Name(), "/", "-")))
@@ -62,13 +65,40 @@ func (w *workload) makeGroups(tb testing.TB) {
 			tb.Fatal(err)
 		}
 		w.dirs = append(w.dirs, dir)
-		switch {
-		case mount.Version == 2:
-			put(tb, dir+"/cpu.max", "30000 100000")
-		case slices.Contains(mount.Controllers, "cpu"):
-			put(tb, dir+"/cpu.cfs_quota_us", "30000")
+		for _, q := range quota {
+			if _, err := os.Stat(dir + "/" + q.file); err == nil {
+				put(tb, dir+"/"+q.file, q.limit)
+			}
 		}
 	}
+}
+
+func mounts(tb testing.TB) []Mount {
+	tb.Helper()
+	mounts, err := Host{}.Mounts()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return mounts
+}
+
+// versions are those that count CPU time on this machine, the one that can
+// limit it first. A v2 hierarchy counts even beside v1.
+func versions(tb testing.TB) []int {
+	tb.Helper()
+	var versions []int
+	for _, mount := range mounts(tb) {
+		if slices.Contains(mount.Controllers, "cpuacct") {
+			versions = append([]int{1}, versions...)
+		}
+		if mount.Version == 2 {
+			versions = append(versions, 2)
+		}
+	}
+	if len(versions) == 0 {
+		tb.Fatal("no control groups are mounted")
+	}
+	return slices.Compact(versions)
 }
 
 // end kills everything inside and removes the groups.
@@ -104,10 +134,10 @@ func put(tb testing.TB, path, text string) {
 
 func until(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			tb.Fatalf("not within 30 s: %s", what)
+			tb.Fatalf("not within 60 s: %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -123,27 +153,64 @@ func get(tb testing.TB, counters *Counters, which Counter) int64 {
 }
 
 func TestReaderOnThisMachine(t *testing.T) {
-	work := start(t, "while :; do :; done")
-	reader, err := Open(Host{}, work.cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
+	for i, version := range versions(t) {
+		t.Run(fmt.Sprintf("v%d", version), func(t *testing.T) {
+			work := start(t, version, "while :; do :; done")
+			reader, err := Open(Host{}, work.cmd.Process.Pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reader.Close()
+			if reader.Version() != version {
+				t.Errorf("CPU is counted by v%d, want v%d", reader.Version(), version)
+			}
+			counters := assertCPUAdvances(t, reader)
+			if i == 0 {
+				assertControllersCount(t, reader, counters)
+				assertQuotaReadsBack(t, work)
+			}
+			work.end(t)
+			if err := reader.Read(counters); !errors.Is(err, ErrVanished) {
+				t.Errorf("reading removed groups: %v, want ErrVanished", err)
+			}
+			if !counters.Empty() {
+				t.Errorf("removed groups still read as %v", named(counters))
+			}
+		})
 	}
-	defer reader.Close()
+}
+
+func assertCPUAdvances(t *testing.T, reader *Reader) *Counters {
+	t.Helper()
 	var counters Counters
-	until(t, "CPU time and throttled periods advance", func() bool {
+	until(t, "CPU time advances", func() bool {
 		if err := reader.Read(&counters); err != nil {
 			t.Fatal(err)
 		}
-		return get(t, &counters, CPUUsec) > 200_000 && get(t, &counters, ThrottledPeriods) > 2
+		return get(t, &counters, CPUUsec) > 200_000
 	})
-	for _, which := range []Counter{UserUsec, SystemUsec, Periods, ThrottledUsec, MemoryBytes, AnonBytes, FileBytes, ShmemBytes, OOMKills} {
-		get(t, &counters, which)
-	}
 	both := get(t, &counters, UserUsec) + get(t, &counters, SystemUsec)
 	if cpu := get(t, &counters, CPUUsec); both < cpu-40_000 || both > cpu+40_000 {
 		t.Errorf("user + system is %d us, CPU time %d us", both, cpu)
 	}
+	return &counters
+}
 
+func assertControllersCount(t *testing.T, reader *Reader, counters *Counters) {
+	t.Helper()
+	until(t, "throttled periods advance", func() bool {
+		if err := reader.Read(counters); err != nil {
+			t.Fatal(err)
+		}
+		return get(t, counters, ThrottledPeriods) > 2
+	})
+	for _, which := range []Counter{Periods, ThrottledUsec, MemoryBytes, AnonBytes, FileBytes, ShmemBytes, OOMKills} {
+		get(t, counters, which)
+	}
+}
+
+func assertQuotaReadsBack(t *testing.T, work *workload) {
+	t.Helper()
 	groups, err := Host{}.Groups(work.cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -152,16 +219,8 @@ func TestReaderOnThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cpus := limits.CPUs(); cpus == nil || *cpus != 0.3 {
-		t.Errorf("CPU limit reads back as %v, want 0.3", cpus)
-	}
-
-	work.end(t)
-	if err := reader.Read(&counters); !errors.Is(err, ErrVanished) {
-		t.Errorf("reading removed groups: %v, want ErrVanished", err)
-	}
-	if !counters.Empty() {
-		t.Errorf("removed groups still read as %v", named(&counters))
+	if cpus := limits.CPUs(); cpus == nil || *cpus != 0.2 {
+		t.Errorf("CPU limit reads back as %v, want 0.2", cpus)
 	}
 }
 
@@ -172,7 +231,7 @@ func TestOwnGroupIsNotMeasured(t *testing.T) {
 }
 
 func TestReadingAllocatesNothing(t *testing.T) {
-	work := start(t, "sleep 60")
+	work := start(t, versions(t)[0], "sleep 60")
 	reader, err := Open(Host{}, work.cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +244,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkReader(b *testing.B) {
-	work := start(b, "sleep 600")
+	work := start(b, versions(b)[0], "sleep 600")
 	reader, err := Open(Host{}, work.cmd.Process.Pid)
 	if err != nil {
 		b.Fatal(err)

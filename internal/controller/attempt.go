@@ -111,7 +111,7 @@ func (a *attempt) runTask(ctx context.Context, phase string, args []string, file
 		return fmt.Errorf("starting pgbench for %s: %w", phase, err)
 	}
 	task, err := a.runtime.WaitTask(ctx, spec.Ref)
-	a.copyTaskLogs(context.WithoutCancel(ctx), a.runtime, spec.Ref)
+	a.copyTaskLogs(ctx, a.runtime, spec.Ref)
 	if err != nil {
 		return fmt.Errorf("waiting for pgbench (%s): %w", phase, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"pglab/internal/lab"
 	"pglab/internal/store"
@@ -55,14 +56,26 @@ func (f *logFollower) copyServerLog(ctx context.Context, s *store.Store, runtime
 	return nil
 }
 
+// recordPatience is how long a record waits for an engine that is down, or
+// for another session's lock.
+const recordPatience = time.Minute
+
+// recording is a context for writing down what was seen: it outlives the
+// attempt's own end, so that a canceled run has its logs, too.
+func recording(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), recordPatience)
+}
+
 // copyTaskLogs records a task's whole output.
 func (c *Controller) copyTaskLogs(ctx context.Context, runtime lab.Runtime, ref lab.TaskRef) {
+	ctx, cancel := recording(ctx)
+	defer cancel()
 	for _, stream := range []string{lab.Stdout, lab.Stderr} {
 		text, err := readTaskLog(ctx, runtime, ref, stream)
 		if err == nil {
 			err = c.Store.AddTaskLog(ctx, ref, stream, splitLines(text, 0))
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			c.Log.Warn("task log not copied", "run", ref.Run, "phase", ref.Phase, "stream", stream, "err", err)
 		}
 	}

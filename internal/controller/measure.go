@@ -45,7 +45,7 @@ func (a *attempt) measure(ctx context.Context) (lab.Outcome, error) {
 		readings.Expect(task.StartedAt.Add(time.Duration(a.run.Seconds) * time.Second))
 	}
 	task, stderr, err := a.follow(ctx, ref, readings)
-	a.copyTaskLogs(context.WithoutCancel(ctx), a.runtime, ref)
+	a.copyTaskLogs(ctx, a.runtime, ref)
 	if err != nil {
 		return lab.Outcome{}, err
 	}
@@ -64,8 +64,9 @@ func (a *attempt) sample(ctx context.Context, journal string, server lab.Server)
 		Journal: journal,
 		Log:     a.log,
 		Sink: func(rows []lab.Sample) {
-			err := a.Store.AddUsage(context.WithoutCancel(ctx), a.run.Run, a.run.Attempt, a.run.Cluster, rows)
-			if err != nil {
+			ctx, cancel := recording(ctx)
+			defer cancel()
+			if err := a.Store.AddUsage(ctx, a.run.Run, a.run.Attempt, a.run.Cluster, rows); err != nil {
 				a.log.Warn("usage rows lost", "rows", len(rows), "err", err)
 			}
 		},
@@ -120,7 +121,7 @@ func (a *attempt) follow(ctx context.Context, ref lab.TaskRef, readings *sampler
 	tailing.Go(func() {
 		tailErr = tail(following, a.runtime, ref, lab.Stderr, func(piece []byte) {
 			_, _ = stderr.Write(piece) // it never fails
-			progress.save(context.WithoutCancel(ctx))
+			progress.save(ctx)
 		})
 	})
 	task, err := a.runtime.WaitTask(ctx, ref)

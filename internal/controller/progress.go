@@ -31,14 +31,15 @@ func (p *progress) take(line lab.Progress) {
 	p.pending = append(p.pending, line)
 }
 
-// save writes what was taken; what cannot be written now is tried with the next line.
+// save writes what was taken.
 func (p *progress) save(ctx context.Context) {
 	if len(p.pending) == 0 {
 		return
 	}
+	ctx, cancel := recording(ctx)
+	defer cancel()
 	if err := p.Store.AddProgress(ctx, p.run.Run, p.run.Attempt, p.pending); err != nil {
-		p.log.Warn("progress not recorded yet", "lines", len(p.pending), "err", err)
-		return
+		p.log.Warn("progress not recorded", "lines", len(p.pending), "err", err)
 	}
 	p.pending = p.pending[:0]
 }

@@ -3,18 +3,20 @@ package postgres
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// maxComplaint bounds, in bytes, what Complaint quotes.
-const maxComplaint = 2000
+const (
+	maxComplaint = 2000 // bytes that are quoted at most
+	fewLines     = 5    // lines that are quoted when none stands out
+)
 
 // severity finds the message in a line of a server's log, behind whatever
 // prefix it was configured to have.
 var severity = regexp.MustCompile(`\b(LOG|WARNING|ERROR|FATAL|PANIC|DETAIL|HINT): {1,2}(.*)$`)
 
-// Complaint picks from the text of a server's log why it did not start or
-// stay up, in the server's own words: its last FATAL or PANIC with DETAIL
+// Complaint picks from the text of a server's log why it did not start, in the server's own words: its last FATAL or PANIC with DETAIL
 // and HINT. A FATAL that only points at a broken configuration is replaced
 // by what was said about each setting. Without any FATAL it is the last lines.
 func Complaint(log string) string {
@@ -26,8 +28,7 @@ func Complaint(log string) string {
 		}
 	}
 	if fatal < 0 {
-		const last = 5
-		return clip(strings.Join(lines[max(0, len(lines)-last):], "\n"))
+		return clip(strings.Join(lines[max(0, len(lines)-fewLines):], "; "))
 	}
 	if strings.Contains(lines[fatal], "configuration file") && strings.Contains(lines[fatal], "contains errors") {
 		if said := settingComplaints(lines[:fatal]); said != "" {
@@ -43,6 +44,29 @@ func Complaint(log string) string {
 		words = append(words, match[1]+": "+match[2])
 	}
 	return clip(strings.Join(words, "; "))
+}
+
+// LastWords picks from the text of a server's log what the postmaster itself
+// said since it was last ready: who told it to stop, or what made it. Sessions
+// have fatal errors of their own all the time; they mean nothing here. Empty
+// when it said nothing, or when its lines cannot be told by "[PID]".
+func LastWords(log string, postmaster int) string {
+	mark := "[" + strconv.Itoa(postmaster) + "]"
+	var words []string
+	for line := range strings.Lines(log) {
+		line = strings.TrimRight(line, "\n")
+		if !strings.Contains(line, mark) {
+			continue
+		}
+		if strings.HasSuffix(line, "database system is ready to accept connections") {
+			words = nil
+			continue
+		}
+		if match := severity.FindStringSubmatch(line); match != nil {
+			words = append(words, match[2])
+		}
+	}
+	return clip(strings.Join(words[:min(len(words), fewLines)], "; "))
 }
 
 // settingComplaints are the messages right before the FATAL about a

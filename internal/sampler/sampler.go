@@ -140,7 +140,9 @@ func (s *Sampler) Attach(role string, handle lab.UsageHandle) error {
 	for _, track := range s.tracks {
 		if track.role == role {
 			track.attach(source, counted)
-			s.lines = appendCounted(s.lines, role, counted)
+			if s.journal != nil {
+				s.lines = appendCounted(s.lines, role, counted)
+			}
 		}
 	}
 	s.pace.attached = s.clock.elapsed()

@@ -11,30 +11,37 @@ import (
 
 // AddUsage appends samples of an attempt to lab.usage.
 func (s *Store) AddUsage(ctx context.Context, run string, attempt int, cluster string, samples []lab.Sample) error {
-	rows := pgx.CopyFromSlice(len(samples), func(i int) ([]any, error) {
+	err := s.copy(ctx, "usage", []string{
+		"run", "attempt", "cluster", "role", "sampled_at", "window_s", "cpu_cores",
+		"memory_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "read_bytes", "write_bytes",
+		"throttled_ms", "cpu_pressure_pct", "io_pressure_pct", "memory_pressure_pct",
+	}, len(samples), func(i int) ([]any, error) {
 		u := samples[i]
 		return []any{run, attempt, cluster, u.Role, u.SampledAt, u.WindowS, u.CPUCores,
 			u.MemoryBytes, u.AnonBytes, u.FileBytes, u.ShmemBytes, u.ReadBytes, u.WriteBytes,
 			u.ThrottledMS, u.CPUPressurePct, u.IOPressurePct, u.MemoryPressurePct}, nil
 	})
-	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{"lab", "usage"}, []string{
-		"run", "attempt", "cluster", "role", "sampled_at", "window_s", "cpu_cores",
-		"memory_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "read_bytes", "write_bytes",
-		"throttled_ms", "cpu_pressure_pct", "io_pressure_pct", "memory_pressure_pct"}, rows)
 	if err != nil {
 		return fmt.Errorf("recording usage of run %q: %w", run, err)
 	}
 	return nil
 }
 
+// copy appends n rows to a table of schema lab, as patiently as exec.
+func (s *Store) copy(ctx context.Context, table string, columns []string, n int, row func(int) ([]any, error)) error {
+	return retry(ctx, func() error {
+		_, err := s.pool.CopyFrom(ctx, pgx.Identifier{"lab", table}, columns, pgx.CopyFromSlice(n, row))
+		return err
+	})
+}
+
 // AddProgress appends pgbench's per-second lines of an attempt to lab.progress.
 func (s *Store) AddProgress(ctx context.Context, run string, attempt int, lines []lab.Progress) error {
-	rows := pgx.CopyFromSlice(len(lines), func(i int) ([]any, error) {
+	columns := []string{"run", "attempt", "at", "tps", "latency_ms", "stddev_ms", "failed"}
+	err := s.copy(ctx, "progress", columns, len(lines), func(i int) ([]any, error) {
 		p := lines[i]
 		return []any{run, attempt, p.At, p.TPS, p.LatencyMS, p.StddevMS, p.Failed}, nil
 	})
-	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{"lab", "progress"},
-		[]string{"run", "attempt", "at", "tps", "latency_ms", "stddev_ms", "failed"}, rows)
 	if err != nil {
 		return fmt.Errorf("recording progress of run %q: %w", run, err)
 	}
