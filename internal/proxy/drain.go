@@ -34,7 +34,7 @@ func (s *Server) Drain(ctx context.Context) error {
 	s.cut()
 	<-done
 	if left > 0 {
-		return fmt.Errorf("draining: %d busy sessions were cut off: %w", left, context.Cause(ctx))
+		return fmt.Errorf("draining: sessions cut off while busy: %d: %w", left, context.Cause(ctx))
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (s *Server) stopListening() {
 	close(s.draining)
 	for _, ln := range s.listeners {
 		if err := ln.Close(); err != nil {
-			s.Log.Warn("Proxy: Closing a listener failed", "err", err)
+			s.Log.Warn("closing a listener failed", "err", err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	old "github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"pglab/internal/testenv"
@@ -247,12 +248,15 @@ func TestOtherUsersNeedAPasswordOnTheUnixSocket(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}
-	g := startGateway(t, nil)
-	for dir := g.socketDir; dir != "/tmp" && dir != "/"; dir = dir[:strings.LastIndex(dir, "/")] {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	dir, err := os.MkdirTemp("/tmp", "pglab-socket-")
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := startGateway(t, func(g *gateway, _ *Config) { g.socketDir = dir })
 	socket := fmt.Sprintf("%s/.s.PGSQL.%d", g.socketDir, g.port)
 	if err := os.Chmod(socket, 0o777); err != nil {
 		t.Fatal(err)
@@ -272,10 +276,75 @@ func TestOtherUsersNeedAPasswordOnTheUnixSocket(t *testing.T) {
 	}
 }
 
-func TestLibpqOffersPasswordAndChannelBindingAsToPostgres(t *testing.T) {
+func TestClientThatCouldBindToTheChannelLogsIn(t *testing.T) {
 	g := startGateway(t, nil)
 	out := psql(t, g.url("ann", "lab", "sslmode=require", "channel_binding=prefer"), "SELECT 1")
 	if out.Code != 0 {
-		t.Errorf("a client that could bind to the channel: %+v", out)
+		t.Errorf("%+v", out)
+	}
+}
+
+// pgproto3/v2 knows protocol 3.0 and keys of four bytes, and nothing newer.
+func TestClientOfTheOldProtocolLogsIn(t *testing.T) {
+	g := startGateway(t, nil)
+	b := bare{t, g.dial(t)}
+	client := old.NewFrontend(old.NewChunkReader(b.conn), b.conn)
+	if err := client.Send(&old.StartupMessage{
+		ProtocolVersion: old.ProtocolVersionNumber,
+		Parameters:      map[string]string{"user": "ann", "database": "lab"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	verify := b.prove(password)
+	if _, err := verify(b.expect('R').body[4:]); err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for ready := false; !ready; {
+		m, err := client.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch m := m.(type) {
+		case *old.AuthenticationOk, *old.BackendKeyData:
+			seen = append(seen, fmt.Sprintf("%T", m))
+		case *old.ReadyForQuery:
+			ready = m.TxStatus == 'I'
+		}
+	}
+	if got := strings.Join(seen, " "); got != "*pgproto3.AuthenticationOk *pgproto3.BackendKeyData" {
+		t.Errorf("greeting %s", got)
+	}
+}
+
+// postgres_fdw of an ordinary user refuses servers that ask for no password,
+// and tells what a server says only inside a DETAIL.
+func TestPostgresFDWLogsIn(t *testing.T) {
+	g := startGateway(t, nil)
+	super := engine.Connect(t, "ann")
+	_, err := super.Exec(t.Context(), fmt.Sprintf(`
+		DROP EXTENSION IF EXISTS postgres_fdw CASCADE;
+		CREATE EXTENSION postgres_fdw;
+		CREATE SERVER here FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%[1]s', port '%[2]d', dbname 'lab');
+		CREATE SERVER nowhere FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%[1]s', port '%[2]d', dbname 'nowhere');
+		CREATE USER MAPPING FOR bob SERVER here OPTIONS (user 'ann', password '%[3]s');
+		CREATE USER MAPPING FOR bob SERVER nowhere OPTIONS (user 'ann', password '%[3]s');
+		CREATE FOREIGN TABLE sessions (usename name, application_name text)
+			SERVER here OPTIONS (schema_name 'pg_catalog', table_name 'pg_stat_activity');
+		CREATE FOREIGN TABLE nothing (n int) SERVER nowhere;
+		GRANT SELECT ON sessions, nothing TO bob;
+		SET ROLE bob`, g.host, g.port, password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	err = super.QueryRow(t.Context(), `SELECT count(*) FROM sessions WHERE usename = 'ann' AND application_name = 'postgres_fdw'`).Scan(&n)
+	if err != nil || n != 1 {
+		t.Errorf("%d sessions of postgres_fdw, %v", n, err)
+	}
+	_, err = super.Exec(t.Context(), "SELECT * FROM nothing")
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || e.Code != "08001" || !strings.Contains(e.Detail, "There is lab.") {
+		t.Errorf("error %v", err)
 	}
 }

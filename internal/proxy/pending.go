@@ -33,6 +33,13 @@ func (p *pending) add(conn net.Conn) (leave func()) {
 	}
 }
 
+// count is how many connections have not logged in.
+func (p *pending) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conns.Len()
+}
+
 // wake makes every pending connection's read fail with a time-out.
 func (p *pending) wake() {
 	p.mu.Lock()

@@ -17,7 +17,7 @@ import (
 const (
 	halfCloseGrace = 500 * time.Millisecond // a client's last statement, before it is interrupted
 	leaveGrace     = time.Second            // an interrupted server, before it is cut off
-	lingerGrace    = 500 * time.Millisecond // a client, to read a server's last words
+	lingerGrace    = 500 * time.Millisecond // a client, to read the last words to it
 	farewellGrace  = time.Second            // a client, to take ours
 )
 
@@ -80,10 +80,16 @@ func (r *relay) run() outcome {
 	select {
 	case <-r.up.done:
 		first = r.up.outcome
-		r.afterClient(first)
+		if first.reason == clientClosed { // its reading half may be open, for what it asked last
+			r.down.within(halfCloseGrace)
+		}
+		r.stopWork()
 	case <-r.down.done:
 		first = r.down.outcome
-		r.afterServer(first)
+		r.stopWork()
+		if first.reason != clientLost && wire.CloseWrite(r.client) == nil {
+			r.up.within(lingerGrace)
+		}
 	}
 	r.client.Close()
 	r.backend.Close()
@@ -96,48 +102,39 @@ func (r *relay) follow(d *direction, move func() outcome) {
 	defer close(d.done)
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("Proxy: Panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			d.outcome = outcome{panicked, fmt.Errorf("%v", p)}
 		}
 	}()
 	d.outcome = move()
 }
 
-// afterClient sees to it that the server leaves too. A client that only
-// closed its half may still be reading: its last statement gets a moment.
-func (r *relay) afterClient(why outcome) {
-	if why.reason == clientClosed && r.down.within(halfCloseGrace) {
+// stopWork keeps a server from working on for nobody.
+func (r *relay) stopWork() {
+	if r.serverLeft() || !r.activity.busy() {
 		return
 	}
-	if r.stopWork() {
-		r.down.within(leaveGrace)
+	if err := r.interrupt(); err != nil {
+		r.log.Warn("abandoned statement not canceled", "err", err)
+		return
 	}
+	r.down.within(leaveGrace)
 }
 
-// afterServer lets the client read the server's last words before the socket closes.
-func (r *relay) afterServer(why outcome) {
-	switch why.reason {
-	case serverClosed, serverLost:
-		if wire.CloseWrite(r.client) == nil {
-			r.up.within(lingerGrace)
-		}
-	default:
-		r.stopWork()
-	}
-}
-
-// stopWork keeps a server from working on for nobody; false: it was not.
-func (r *relay) stopWork() bool {
-	if !r.activity.busy() {
+// serverLeft reports whether the server has ended its side by itself.
+func (r *relay) serverLeft() bool {
+	if !r.down.within(0) {
 		return false
 	}
-	if err := r.interrupt(); err != nil {
-		r.log.Warn("Proxy: Abandoned statement not canceled", "err", err)
-	}
-	return true
+	return r.down.outcome.reason == serverClosed || r.down.outcome.reason == serverLost
 }
 
 func (d *direction) within(grace time.Duration) bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+	}
 	select {
 	case <-d.done:
 		return true
@@ -153,14 +150,10 @@ func (r *relay) upstream() outcome {
 		bytes, err := c.read(r.client)
 		if len(bytes) > 0 {
 			if !r.activity.client(bytes) {
-				reason, _ := r.activity.over()
-				return outcome{toldToEnd, reason}
+				return r.discard(outcome{reason: toldToEnd})
 			}
 			if _, err := r.backend.Write(bytes); err != nil {
-				// What the server had to say about this is on its way down.
-				// Unread bytes would reset the client's socket and lose it.
-				io.Copy(io.Discard, r.client)
-				return outcome{serverLost, err}
+				return r.discard(outcome{serverLost, err})
 			}
 			r.up.bytes.Add(int64(len(bytes)))
 		}
@@ -173,6 +166,13 @@ func (r *relay) upstream() outcome {
 			return outcome{clientLost, err}
 		}
 	}
+}
+
+// discard drops what the client still sends: the last words to it are on
+// their way, and unread bytes would make its socket reset and lose them.
+func (r *relay) discard(why outcome) outcome {
+	io.Copy(io.Discard, r.client)
+	return why
 }
 
 // downstream moves what the server sends to the client. It alone writes to

@@ -66,14 +66,14 @@ func (s *Server) refuse(log *slog.Logger, id uint64, conn net.Conn, err error) {
 	}
 	switch {
 	case worded:
-		log.Info("Proxy: Client refused", "code", reason.Code, "err", reason, "detail", reason.Detail)
+		log.Info("client refused", "code", reason.Code, "err", reason, "detail", reason.Detail)
 		if err := wire.Refuse(conn, reason); err != nil {
-			log.Debug("Proxy: Refused client did not listen", "err", err)
+			log.Debug("refused client did not listen", "err", err)
 		}
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), isReset(err):
-		log.Debug("Proxy: Client left before its login was complete", "err", err)
+		log.Debug("client left before its login was complete", "err", err)
 	default:
-		log.Info("Proxy: Client dropped", "err", err)
+		log.Info("client dropped", "err", err)
 	}
 }
 
@@ -89,7 +89,7 @@ func internalError(id uint64) *wire.Error {
 // recovered keeps a panic inside its connection.
 func recovered(log *slog.Logger) {
 	if p := recover(); p != nil {
-		log.Error("Proxy: Panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}
 }
 

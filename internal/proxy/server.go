@@ -85,7 +85,8 @@ const (
 	maxAcceptPause = time.Second
 )
 
-// Serve accepts clients until Drain closes the listener; then it returns nil.
+// Serve accepts clients until Drain closes the listener; then, and after a
+// Drain, it returns nil.
 // Clients of a TCP listener log in by SCRAM. So do those of a unix socket,
 // unless they run as the gateway's own OS user or as root.
 func (s *Server) Serve(ln net.Listener) error {
@@ -106,7 +107,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return fmt.Errorf("accepting client: %w", err)
 		}
-		s.Log.Warn("Proxy: Accept failed, trying again", "err", err, "pause_ms", pause.Milliseconds())
+		s.Log.Warn("accept failed, trying again", "err", err, "pause_ms", pause.Milliseconds())
 		select {
 		case <-time.After(pause):
 		case <-s.draining:

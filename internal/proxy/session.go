@@ -73,9 +73,9 @@ func (c *session) authenticate(ctx context.Context, trusted bool) error {
 			Hint:    "Only logins of the lab come in here; SELECT * FROM lab.roles lists them.",
 		}
 	case errors.Is(err, lab.ErrNotFound):
-		c.log.Info("Proxy: No such login")
+		c.log.Info("no such login")
 	case err != nil:
-		c.log.Error("Proxy: Looking up a role failed", "err", err)
+		c.log.Error("looking up a role failed", "err", err)
 		return unansweredLookup()
 	}
 	c.role = role
@@ -93,12 +93,12 @@ func (c *session) authenticate(ctx context.Context, trusted bool) error {
 // line in the log, for a role that has none to be checked.
 func (c *session) verifier(role Role, mock wire.Verifier) wire.Verifier {
 	if !role.ValidUntil.IsZero() && time.Now().After(role.ValidUntil) {
-		c.log.Info("Proxy: Password has expired", "valid_until", role.ValidUntil)
+		c.log.Info("password has expired", "valid_until", role.ValidUntil)
 		return mock
 	}
 	verifier, err := wire.ParseVerifier(role.Verifier)
 	if err != nil {
-		c.log.Info("Proxy: Role cannot log in with a password", "err", err)
+		c.log.Info("role cannot log in with a password", "err", err)
 		return mock
 	}
 	return verifier
@@ -133,11 +133,17 @@ func (c *session) run() {
 		c.server.refuse(c.log, c.id, c.client, c.explain(err))
 		return
 	}
-	c.log.Info("Proxy: Session started", "kind", c.role.Kind, "backend_pid", c.key.PID, "login_ms", time.Since(started).Milliseconds())
+	c.log.Info("session started", "kind", c.role.Kind, "backend_pid", c.key.PID, "login_ms", time.Since(started).Milliseconds())
 	why := c.relay.run()
-	c.log.Info("Proxy: Session ended", "why", why.reason, "err", why.err,
+	facts := []any{
+		"why", why.reason,
 		"bytes_from_client", c.relay.up.bytes.Load(), "bytes_to_client", c.relay.down.bytes.Load(),
-		"duration_ms", time.Since(started).Milliseconds())
+		"duration_ms", time.Since(started).Milliseconds(),
+	}
+	if why.err != nil {
+		facts = append(facts, "err", why.err)
+	}
+	c.log.Info("session ended", facts...)
 }
 
 // join hands the target's greeting on and makes the relay.
@@ -167,10 +173,10 @@ func (c *session) explain(err error) error {
 	if c.ending != nil {
 		return c.ending
 	}
-	if _, worded := errors.AsType[*wire.Error](err); worded {
+	if _, worded := errors.AsType[*wire.Error](err); worded || isReset(err) {
 		return err
 	}
-	c.log.Error("Proxy: Session could not start", "err", err)
+	c.log.Error("session could not start", "err", err)
 	return internalError(c.id)
 }
 
