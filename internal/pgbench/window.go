@@ -3,6 +3,7 @@ package pgbench
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"pglab/internal/lab"
@@ -26,7 +27,7 @@ const interval = time.Second
 // late when connecting takes longer than an interval. So
 //
 //	threads start = first line - the longer of interval and connection time,
-//	                earlier if a later line shows that the first one was late
+//	                earlier if later lines show that the first one was late
 //	window start  = threads start + initial connection time
 //	window end    = window start + transactions / tps
 //
@@ -44,12 +45,58 @@ func measureWindow(summary lab.Summary, stamps []time.Time, task lab.Task) (wind
 	if summary.ConnectMS == nil {
 		doubt = "pgbench connected for every transaction and did not tell when it had started"
 	}
-	start := threads.Add(connecting)
-	found := window{start: start, end: start.Add(length), doubt: doubt}
-	if outside := outsideLife(found, task); outside != "" {
-		found.doubt = outside
+	found := windowFrom(threads.Add(connecting), length, doubt)
+	outside := outsideLife(found, task)
+	if outside == "" {
+		return found, nil
 	}
+	if earlier, ok := threadsStartedEarlier(stamps, connecting); ok {
+		again := windowFrom(earlier.Add(connecting), length, doubt)
+		if outsideLife(again, task) == "" {
+			return again, nil
+		}
+	}
+	found.doubt = outside
 	return found, nil
+}
+
+func windowFrom(start time.Time, length time.Duration, doubt string) window {
+	return window{start: start, end: start.Add(length), doubt: doubt}
+}
+
+// threadsStartedEarlier is when pgbench's threads started if the first line
+// was late by more than a quarter of an interval. By the distances of the
+// lines alone that cannot be told from later lines which are late, all by the
+// same time; but only one of the two fits the life of the process.
+func threadsStartedEarlier(stamps []time.Time, connecting time.Duration) (start time.Time, ok bool) {
+	start = stamps[0].Add(-max(interval, connecting))
+	phases := phasesAfter(start, stamps[1:])
+	if len(phases) < 2 {
+		return time.Time{}, false
+	}
+	slices.Sort(phases)
+	usual := phases[len(phases)/2]
+	agreeing := 0
+	for _, phase := range phases {
+		if (phase - usual).Abs() <= jitter {
+			agreeing++
+		}
+	}
+	late := -usual
+	if usual > 0 {
+		late = interval - usual
+	}
+	return start.Add(-late), usual.Abs() > jitter && 2*agreeing > len(phases)
+}
+
+// phasesAfter is how far lines are off the grid of whole intervals after start.
+func phasesAfter(start time.Time, stamps []time.Time) []time.Duration {
+	phases := make([]time.Duration, 0, len(stamps))
+	for _, stamp := range stamps {
+		since := stamp.Sub(start)
+		phases = append(phases, since-since.Round(interval))
+	}
+	return phases
 }
 
 // jitter is how far lines of an idle enough machine lie off their grid.
@@ -58,12 +105,9 @@ const jitter = 50 * time.Millisecond
 // threadsStart is when pgbench's threads started.
 func threadsStart(stamps []time.Time, connecting time.Duration) (start time.Time, doubt string) {
 	start = stamps[0].Add(-max(interval, connecting))
-	phases := make([]time.Duration, 0, len(stamps))
+	phases := phasesAfter(start, stamps[1:])
 	var earliest, farthest time.Duration
-	for _, stamp := range stamps[1:] {
-		since := stamp.Sub(start)
-		phase := since - since.Round(interval)
-		phases = append(phases, phase)
+	for _, phase := range phases {
 		farthest = min(farthest, phase)
 		// A line a quarter early is rather one that is three quarters late.
 		if phase > -interval/4 {

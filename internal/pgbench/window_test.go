@@ -49,6 +49,35 @@ func TestWindowFollowsFromProgressLines(t *testing.T) {
 	}
 }
 
+// A busy machine let the first line come so late that the window by the
+// distances alone stuck out of the process's life by 885 ms.
+func TestFirstLineLateByMostOfAnIntervalIsSeenByTheLifeOfTheProcess(t *testing.T) {
+	const threads = 1_796_000_000.0
+	task := lab.Task{StartedAt: at(threads - 0.02), ExitedAt: at(threads + 8.05)}
+	for name, lines := range map[string][]float64{
+		"by 885 ms": {1.885, 2.001, 3, 4, 5.002},
+		"by 400 ms": {1.4, 2, 3, 4},
+		"by 600 ms": {1.6, 2, 3.001, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stamps []time.Time
+			for _, line := range lines {
+				stamps = append(stamps, at(threads+line))
+			}
+			found, err := measureWindow(lab.Summary{Transactions: 80, TPS: 10, ConnectMS: new(5.0)}, stamps, task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if off := found.start.Sub(at(threads + 0.005)).Abs(); off > 2*time.Millisecond {
+				t.Errorf("start is %v off", off)
+			}
+			if strings.Contains(found.doubt, "sticks out") {
+				t.Errorf("doubt: %s", found.doubt)
+			}
+		})
+	}
+}
+
 func assertNear(t *testing.T, what string, got, want time.Time) {
 	t.Helper()
 	if difference := got.Sub(want).Abs(); difference > time.Millisecond {
