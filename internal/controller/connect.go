@@ -18,7 +18,12 @@ func connect(ctx context.Context, runtime lab.Runtime, server lab.ServerRef, dat
 		return nil, fmt.Errorf("preparing connection to %q: %w", server.Name, err)
 	}
 	config.Database = database
-	config.RuntimeParams = map[string]string{"application_name": "pglab"}
+	config.RuntimeParams = map[string]string{
+		"application_name": "pglab",
+		// What a cluster's parameters say about time is for its users' sessions.
+		"idle_session_timeout": "0",
+		"statement_timeout":    "0",
+	}
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return runtime.Dial(ctx, server) }
 	conn, err := pgx.ConnectConfig(ctx, config)

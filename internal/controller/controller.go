@@ -56,9 +56,11 @@ func (c *Controller) Wake() {
 	}
 }
 
-// Recover writes down which clusters did not outlive the last pglab. Call it
-// before users can look: a row that says ready is to be believed.
+// Recover writes down what works here and which clusters did not outlive the
+// last pglab. Call it before users can look: a row that says ready is to be
+// believed.
 func (c *Controller) Recover(ctx context.Context) error {
+	c.probe(ctx)
 	clusters, err := c.Store.Clusters(ctx)
 	if err != nil {
 		return err
@@ -86,7 +88,6 @@ func (c *Controller) Run(ctx context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(errStopping)
 
-	c.probe(ctx)
 	var background crew
 	background.start(ctx, "listen", func(ctx context.Context) {
 		c.Store.Listen(ctx, c.Log, func(string) { c.Wake() })

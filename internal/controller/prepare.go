@@ -14,12 +14,10 @@ import (
 )
 
 // prepare brings the server to the state from which every measured run
-// starts: the data set complete, dead rows gone, dirty buffers written.
+// starts: the data set complete, dead rows gone, dirty buffers written. One
+// session does it all: to open one takes as long as the rest together.
 func (a *attempt) prepare(ctx context.Context) error {
 	if err := a.enter(ctx, lab.RunPreparing); err != nil {
-		return err
-	}
-	if err := a.ensureDataset(ctx); err != nil {
 		return err
 	}
 	conn, err := a.connect(ctx, a.cluster.Name)
@@ -27,20 +25,23 @@ func (a *attempt) prepare(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	if err := a.ensureDataset(ctx, conn); err != nil {
+		return err
+	}
 	if err := cleanDataset(ctx, conn); err != nil {
 		return err
 	}
-	return a.checkpointLane(ctx)
+	return a.checkpointLane(ctx, conn)
 }
 
 // ensureDataset makes pgbench's tables of the asked scale when the cluster
 // does not have them, complete, already.
-func (a *attempt) ensureDataset(ctx context.Context) error {
+func (a *attempt) ensureDataset(ctx context.Context, conn *pgx.Conn) error {
 	if a.run.Init == "never" {
 		return nil
 	}
 	if a.run.Init == "auto" {
-		have, err := a.hasDataset(ctx)
+		have, err := a.hasDataset(ctx, conn)
 		if err != nil || have {
 			return err
 		}
@@ -57,11 +58,6 @@ func (a *attempt) ensureDataset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn, err := a.connect(ctx, a.cluster.Name)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, "ANALYZE pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history"); err != nil {
 		return fmt.Errorf("analyzing data set: %w", err)
 	}
@@ -71,7 +67,7 @@ func (a *attempt) ensureDataset(ctx context.Context) error {
 
 // hasDataset trusts the record of a complete pgbench -i only as long as the
 // tables still look like it: the cluster's users can drop them.
-func (a *attempt) hasDataset(ctx context.Context) (bool, error) {
+func (a *attempt) hasDataset(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	dataset, err := a.Store.Dataset(ctx, a.cluster.UID)
 	if errors.Is(err, lab.ErrNotFound) || err == nil && dataset.Scale != a.run.Scale {
 		return false, nil
@@ -79,11 +75,6 @@ func (a *attempt) hasDataset(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	conn, err := a.connect(ctx, a.cluster.Name)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
 	if exists, err := hasTables(ctx, conn); err != nil || !exists {
 		return false, err
 	}
@@ -128,26 +119,28 @@ func cleanDataset(ctx context.Context, conn *pgx.Conn) error {
 
 // checkpointLane writes out the dirty buffers of every server of the lane:
 // another server's checkpoint in the middle of this run would disturb it.
-func (a *attempt) checkpointLane(ctx context.Context) error {
+func (a *attempt) checkpointLane(ctx context.Context, conn *pgx.Conn) error {
 	names, err := a.Store.ClustersInLane(ctx, a.run.Lane)
 	if err != nil {
 		return err
 	}
 	var group errgroup.Group
+	group.Go(func() error { return checkpoint(ctx, conn, a.cluster.Name) })
 	for _, name := range names {
+		if name == a.cluster.Name {
+			continue
+		}
 		group.Go(func() error {
-			err := a.checkpoint(ctx, name)
-			if err != nil && name != a.cluster.Name {
+			if err := a.checkpointNeighbour(ctx, name); err != nil {
 				a.log.Warn("neighbour without checkpoint", "cluster", name, "err", err)
-				return nil
 			}
-			return err
+			return nil
 		})
 	}
 	return group.Wait()
 }
 
-func (a *attempt) checkpoint(ctx context.Context, name string) error {
+func (a *attempt) checkpointNeighbour(ctx context.Context, name string) error {
 	cluster, err := a.Store.Cluster(ctx, name)
 	if err != nil {
 		return err
@@ -161,8 +154,12 @@ func (a *attempt) checkpoint(ctx context.Context, name string) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	return checkpoint(ctx, conn, name)
+}
+
+func checkpoint(ctx context.Context, conn *pgx.Conn, cluster string) error {
 	if _, err := conn.Exec(ctx, "CHECKPOINT"); err != nil {
-		return fmt.Errorf("checkpoint on %q: %w", name, err)
+		return fmt.Errorf("checkpoint on %q: %w", cluster, err)
 	}
 	return nil
 }
