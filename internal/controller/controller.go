@@ -122,25 +122,31 @@ func (c *Controller) Run(ctx context.Context) {
 
 // pass compares every row with the workers that serve it.
 func (c *Controller) pass(ctx context.Context) error {
-	clusters, err := c.Store.Clusters(ctx)
+	rows, err := c.Store.Overview(ctx)
 	if err != nil {
 		return err
 	}
-	tombstones, err := c.Store.Tombstones(ctx)
-	if err != nil {
-		return err
+	if c.autolaunch(ctx, rows.Waiting) {
+		if rows, err = c.Store.Overview(ctx); err != nil {
+			return err
+		}
 	}
-	if _, err := c.Store.Autolaunch(ctx); err != nil {
-		c.Log.Warn("autolaunch incomplete", "err", err)
-	}
-	holders, err := c.Store.Holders(ctx)
-	if err != nil {
-		return err
-	}
-	c.keepClusters(ctx, clusters, tombstones)
-	c.driveHolders(ctx, holders)
-	c.removeDeleted(ctx, tombstones, holders)
+	c.keepClusters(ctx, rows.Clusters, rows.Tombstones)
+	c.driveHolders(ctx, rows.Holders)
+	c.removeDeleted(ctx, rows.Tombstones, rows.Holders)
 	return nil
+}
+
+// autolaunch starts the next run of each lane; true when one has started.
+func (c *Controller) autolaunch(ctx context.Context, lanes []string) (started bool) {
+	for _, lane := range lanes {
+		launched, err := c.Store.Launch(ctx, lane)
+		if err != nil && ctx.Err() == nil {
+			c.Log.Warn("autolaunch incomplete", "err", err)
+		}
+		started = started || launched
+	}
+	return started
 }
 
 // runtime returns the runtime of that name, or an error for the row's message.

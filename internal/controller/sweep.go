@@ -57,25 +57,17 @@ type attemptKey struct {
 
 func (c *Controller) wantedObjects(ctx context.Context) (wanted, error) {
 	w := wanted{map[string]bool{}, map[attemptKey]bool{}}
-	clusters, err := c.Store.Clusters(ctx)
+	rows, err := c.Store.Overview(ctx)
 	if err != nil {
 		return w, err
 	}
-	tombstones, err := c.Store.Tombstones(ctx)
-	if err != nil {
-		return w, err
-	}
-	holders, err := c.Store.Holders(ctx)
-	if err != nil {
-		return w, err
-	}
-	for _, cluster := range clusters {
+	for _, cluster := range rows.Clusters {
 		w.servers[cluster.UID] = true
 	}
-	for _, t := range tombstones {
+	for _, t := range rows.Tombstones {
 		w.servers[t.UID] = true
 	}
-	for _, h := range holders {
+	for _, h := range rows.Holders {
 		w.attempts[attemptKey{h.Run, h.Attempt}] = true
 	}
 	return w, nil

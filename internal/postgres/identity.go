@@ -87,12 +87,20 @@ func bootTime() (time.Time, error) {
 // readStat reads the start time of a process, and whether it runs rather
 // than being a zombie.
 func readStat(pid int) (start uint64, running bool, err error) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		// ESRCH: it ended between open and read.
-		return 0, false, fmt.Errorf("process %d: %w", pid, ErrNotRunning)
+	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+	// Twice: a program whose second thread calls exec dies and is born again
+	// under the same pid, and the first reading may have caught it in between.
+	for range 2 {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			// ESRCH: it ended between open and read.
+			return 0, false, fmt.Errorf("process %d: %w", pid, ErrNotRunning)
+		}
+		if start, running, err = parseStat(text); err != nil || running {
+			return start, running, err
+		}
 	}
-	return parseStat(text)
+	return start, running, nil
 }
 
 // parseStat counts fields from the last ")": the second field is the
@@ -100,7 +108,8 @@ func readStat(pid int) (start uint64, running bool, err error) {
 func parseStat(text []byte) (start uint64, running bool, err error) {
 	end := bytes.LastIndexByte(text, ')')
 	fields := bytes.Fields(text[end+1:])
-	const state, startTime = 3 - 3, 22 - 3 // numbered from 1 in proc(5); field 3 comes first here
+	// Numbered from 1 in proc(5); the third comes first here.
+	const state, threads, startTime = 3 - 3, 20 - 3, 22 - 3
 	if end < 0 || len(fields) <= startTime {
 		return 0, false, fmt.Errorf("reading process status: unexpected form %q", text)
 	}
@@ -108,5 +117,8 @@ func parseStat(text []byte) (start uint64, running bool, err error) {
 	if err != nil {
 		return 0, false, fmt.Errorf("reading process status: start time: %w", err)
 	}
-	return start, !bytes.ContainsAny(fields[state], "ZXx"), nil
+	// The state is that of the first thread: with others it runs on.
+	ended := bytes.ContainsAny(fields[state], "ZXx")
+	alone := string(fields[threads]) == "0" || string(fields[threads]) == "1"
+	return start, !ended || !alone, nil
 }

@@ -12,17 +12,19 @@ import (
 
 func TestParseStat(t *testing.T) {
 	const tail = " 1 1 1 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 4711 1 1"
+	const twoThreads = " 1 1 1 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 2 0 4711 1 1"
 	for name, test := range map[string]struct {
 		text    string
 		start   uint64
 		running bool
 		fails   bool
 	}{
-		"plain":                     {text: "7 (postgres) S" + tail, start: 4711, running: true},
-		"name with space and paren": {text: "7 (a) Z 1 (b) R" + tail, start: 4711, running: true},
-		"zombie":                    {text: "7 (postgres) Z" + tail, start: 4711},
-		"cut short":                 {text: "7 (postgres) S 1 1", fails: true},
-		"empty":                     {fails: true},
+		"plain":                            {text: "7 (postgres) S" + tail, start: 4711, running: true},
+		"name with space and paren":        {text: "7 (a) Z 1 (b) R" + tail, start: 4711, running: true},
+		"zombie":                           {text: "7 (postgres) Z" + tail, start: 4711},
+		"first thread ended, another runs": {text: "7 (pglab) Z" + twoThreads, start: 4711, running: true},
+		"cut short":                        {text: "7 (postgres) S 1 1", fails: true},
+		"empty":                            {fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start, running, err := parseStat([]byte(test.text))
@@ -79,6 +81,40 @@ func TestZombieIsNotAlive(t *testing.T) {
 		t.Error("a zombie is alive")
 	}
 	_ = cmd.Wait()
+}
+
+// TestProcessIsAliveWhileItExecs looks at a program that has threads all the
+// time while it becomes another one, over and over.
+func TestProcessIsAliveWhileItExecs(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := Start(Command{Argv: []string{exe, "exec", "20"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		alive := child.Alive()
+		if _, ended := child.Exit(); ended {
+			break
+		}
+		// Between being a zombie and being reaped it may well not be alive.
+		if !alive && child.Wait(expired(t)) != nil {
+			t.Fatal("taken for dead while it runs")
+		}
+	}
+	if exit, _ := child.Exit(); exit.Code != 0 {
+		t.Error(exit)
+	}
+}
+
+// expired is a context that has ended: Wait only looks.
+func expired(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -85,7 +86,11 @@ func tryInitdb(ctx context.Context, with Installation, datadir string, args []st
 	cmd := exec.CommandContext(ctx, with.Program("initdb"), args...)
 	cmd.Dir = "/"
 	cmd.Env = PostmasterEnv()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: as.credential()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: as.credential(), Pdeathsig: syscall.SIGKILL}
+	// What it makes is of use to nobody but us, so it dies with us. The kernel
+	// means the thread that started it by that: it must not end before.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	// initdb runs postgres as its child: canceled, both must go.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

@@ -63,7 +63,7 @@ func TestInitdbRefusalNamesTheReason(t *testing.T) {
 	dir := testDir(t)
 	handTo(t, dir)
 	datadir := filepath.Join(dir, "data")
-	err := Initdb(soon(t), installed(t, "15"), datadir, map[string]string{"locale": "xx_YY'; $(touch /tmp/x)"}, testAccount(t))
+	err := Initdb(soon(t), installed(t, "15"), datadir, map[string]string{"locale": "xx_YY'; $(touch x)"}, testAccount(t))
 	refused, ok := errors.AsType[*InitdbError](err)
 	if !ok || !strings.Contains(refused.Output, "invalid locale name") {
 		t.Errorf("err = %v", err)

@@ -2,14 +2,35 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"runtime"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets the test binary be a program that becomes itself again, each
+// time from a thread that is not its first.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "exec" {
+		times, _ := strconv.Atoi(os.Args[2])
+		if times == 0 {
+			os.Exit(0)
+		}
+		done := make(chan error)
+		go func() {
+			runtime.LockOSThread()
+			done <- syscall.Exec(os.Args[0], []string{os.Args[0], "exec", strconv.Itoa(times - 1)}, nil)
+		}()
+		fmt.Fprintln(os.Stderr, <-done)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // testAccount is whom servers run as: a system user when we are root, and
 // nobody else otherwise.

@@ -41,8 +41,12 @@ func (s server) start(t *testing.T, settings map[string]string) *Child {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		control := child.SharedControl()
 		_ = child.Signal(syscall.SIGKILL)
 		<-child.Done()
+		if err := ReleaseShared(s.datadir, control); err != nil {
+			t.Error(err)
+		}
 	})
 	return child
 }
@@ -89,12 +93,21 @@ func TestKilledPostmasterIsNotTakenForRunning(t *testing.T) {
 	if err := child.WaitReady(soon(t), s.datadir); err != nil {
 		t.Fatal(err)
 	}
+	control := child.SharedControl()
 	if err := child.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-child.Done()
 	if _, err := Running(s.datadir); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("err = %v", err)
+	}
+	left, err := ReadPidFile(s.datadir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitUntilDetached(t, left.SharedID)
+	if err := ReleaseShared(s.datadir, control); err != nil {
+		t.Error(err)
 	}
 	// Its postmaster.pid is still there; let it point at somebody else.
 	file := filepath.Join(s.datadir, "postmaster.pid")

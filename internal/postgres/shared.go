@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -40,17 +39,22 @@ func ReleaseShared(datadir, control string) error {
 	if err != nil {
 		return nil // a clean end
 	}
-	return errors.Join(releaseSystemV(file), releaseDynamic(control))
+	data, err := os.Stat(datadir)
+	if err != nil {
+		return fmt.Errorf("looking at data directory: %w", err)
+	}
+	return errors.Join(releaseSystemV(file, ownerOf(data)), releaseDynamic(control))
 }
 
 // releaseSystemV removes the segment that guards a data directory, unless
-// somebody is attached to it or it is another server's by now.
-func releaseSystemV(file PidFile) error {
+// somebody is attached to it or it is another's: the file that names it is
+// the account's to write.
+func releaseSystemV(file PidFile, owner uint32) error {
 	var segment unix.SysvShmDesc
 	if _, err := unix.SysvShmCtl(file.SharedID, unix.IPC_STAT, &segment); err != nil {
 		return nil // it is gone
 	}
-	if segment.Nattch != 0 || int(segment.Cpid) != file.PID {
+	if segment.Nattch != 0 || int(segment.Cpid) != file.PID || segment.Perm.Uid != owner {
 		return nil
 	}
 	if _, err := unix.SysvShmCtl(file.SharedID, unix.IPC_RMID, nil); err != nil {
@@ -81,10 +85,11 @@ func releaseDynamic(control string) error {
 		return fmt.Errorf("removing shared memory: %w", err)
 	}
 	defer file.Close()
-	owner, err := ownerOf(file)
+	info, err := file.Stat()
 	if err != nil {
-		return err
+		return fmt.Errorf("removing shared memory: %w", err)
 	}
+	owner := ownerOf(info)
 	header := make([]byte, controlHeader)
 	if _, err := io.ReadFull(file, header); err == nil && binary.NativeEndian.Uint32(header) == controlMagic {
 		items := make([]byte, controlItem*min(binary.NativeEndian.Uint32(header[4:]), mostItems))
@@ -102,22 +107,9 @@ func releaseDynamic(control string) error {
 // removeSegment removes a segment that has the owner of its control file.
 func removeSegment(path string, owner uint32) {
 	info, err := os.Lstat(path)
-	if err != nil || !strings.HasPrefix(path, "/dev/shm/") {
-		return
-	}
-	if stat, known := info.Sys().(*syscall.Stat_t); known && stat.Uid == owner {
+	if err == nil && ownerOf(info) == owner {
 		_ = os.Remove(path)
 	}
 }
 
-func ownerOf(file *os.File) (uint32, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return 0, fmt.Errorf("looking at shared memory: %w", err)
-	}
-	stat, known := info.Sys().(*syscall.Stat_t)
-	if !known {
-		return 0, errors.New("looking at shared memory: no owner")
-	}
-	return stat.Uid, nil
-}
+func ownerOf(info os.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }

@@ -152,8 +152,8 @@ func (l *Lab) Stop(t testing.TB) {
 		<-l.ended
 		t.Errorf("the lab did not stop; its log ends:\n%s", lastBytes(l.Log(), 4<<10))
 	}
-	if code := l.cmd.ProcessState.ExitCode(); code > 0 {
-		t.Logf("the lab ended with exit code %d", code)
+	if log := l.Log(); strings.Contains(log, "DATA RACE") {
+		t.Errorf("a data race in pglab:\n%s", log[strings.Index(log, "DATA RACE"):])
 	}
 }
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,7 @@ type ground struct {
 }
 
 // wanted are the controllers that help. Everything joins those of v1 but
-// cpuset, where a group must be given CPUs before anything can join.
+// cpuset, which only those join that asked for it.
 var wanted = []string{"cpu", "cpuacct", "memory", "freezer", "blkio", "pids", "cpuset"}
 
 // prepareGround finds out where groups can be made, and makes this lab's
@@ -65,13 +66,12 @@ func prepareV1(own cgroup.Groups, name string) *ground {
 			continue
 		}
 		dir := filepath.Join(group.Dir, name)
-		err := makeGroupDir(dir)
-		if err == nil && controller == "cpuset" {
-			err = inheritCpuset(group.Dir, dir)
-		}
-		if err != nil {
+		if err := makeGroupDir(dir); err != nil {
 			problems = append(problems, controller+": "+err.Error())
 			continue
+		}
+		if controller == "cpuset" {
+			_ = os.Remove(dir) // few ask for it: made when somebody does
 		}
 		g.dirs[controller] = dir
 	}
@@ -80,24 +80,6 @@ func prepareV1(own cgroup.Groups, name string) *ground {
 		g.version, g.trouble = 0, "no cgroup is ours to write: "+problems[0]
 	}
 	return g
-}
-
-// inheritCpuset gives a v1 cpuset its parent's CPUs and memory nodes: a new
-// one has none.
-func inheritCpuset(parent, dir string) error {
-	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-		value, err := os.ReadFile(filepath.Join(parent, file))
-		if err == nil && len(strings.TrimSpace(string(value))) == 0 {
-			value, err = os.ReadFile(filepath.Join(parent, "cpuset.effective_"+strings.TrimPrefix(file, "cpuset.")))
-		}
-		if err == nil {
-			err = writeFile(filepath.Join(dir, file), strings.TrimSpace(string(value)))
-		}
-		if err != nil {
-			return fmt.Errorf("inheriting %s: %w", file, err)
-		}
-	}
-	return nil
 }
 
 // gatewayGroup is where we move to ourselves on v2 when we share our group
@@ -254,6 +236,21 @@ func (g *ground) remove() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// removeGroup removes a group, and the lab's directory around it when that is
+// of an earlier pglab that was started elsewhere and had other ground.
+func (g *ground) removeGroup(ctx context.Context, group group) error {
+	if err := group.remove(ctx); err != nil {
+		return err
+	}
+	ours := g.distinct()
+	for _, dir := range group.distinct() {
+		if parent := filepath.Dir(dir); !slices.Contains(ours, parent) {
+			_ = os.Remove(parent) // refused while there are others in it
+		}
+	}
+	return nil
 }
 
 // distinct lists our directories once each: hierarchies may hold several controllers.

@@ -39,22 +39,29 @@ func (g *ground) makeGroup(ctx context.Context, name string, limits limits) (gro
 	if err := made.remove(ctx); err != nil {
 		return group{}, err
 	}
-	for _, dir := range made.distinct() {
-		// Another run of this lab may have taken the lab's own directory away.
-		err := makeGroupDir(filepath.Dir(dir))
-		if err == nil {
-			err = makeGroupDir(dir)
-		}
-		if err != nil {
-			_ = made.remove(ctx)
-			return group{}, err
-		}
-	}
-	if err := made.limit(limits); err != nil {
+	if err := made.create(limits); err != nil {
 		_ = made.remove(ctx)
 		return group{}, err
 	}
 	return made, nil
+}
+
+func (g group) create(limits limits) error {
+	if dir := g.Dirs["cpuset"]; dir != "" && g.Version == 1 {
+		parent := filepath.Dir(dir)
+		if err := makeGroupDir(parent); err != nil {
+			return err
+		}
+		if err := inheritCpuset(parent); err != nil {
+			return err
+		}
+	}
+	for _, dir := range g.distinct() {
+		if err := makeGroupDir(dir); err != nil {
+			return err
+		}
+	}
+	return g.limit(limits)
 }
 
 func (g group) exists() bool { return g.Version != 0 }

@@ -94,14 +94,6 @@ func ensureDir(dir string) error {
 	return nil
 }
 
-// giveDir makes a directory that belongs to the account alone.
-func (r *Runtime) giveDir(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("making directory: %w", err)
-	}
-	return r.give(dir)
-}
-
 func (r *Runtime) give(path string) error {
 	if r.Account == nil {
 		return nil
@@ -167,6 +159,26 @@ func (r *Runtime) socketDir(uid string) (string, error) {
 		}
 	}
 	return "", lab.Unsupported("no directory for the server's socket: %w", problem)
+}
+
+// makeSocketDir makes a directory that socketDir chose, for the account alone.
+func (r *Runtime) makeSocketDir(dir string) error {
+	err := ensureOwnDir(filepath.Dir(dir)) // removed with the last server
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("making socket directory: %w", err)
+	}
+	return r.give(dir)
+}
+
+func removeSocketDir(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("removing socket directory: %w", err)
+	}
+	_ = os.Remove(filepath.Dir(dir)) // refused while there are others in it
+	return nil
 }
 
 // ensureOwnDir makes a directory in a place where others may have put one of

@@ -115,7 +115,7 @@ func (g group) limitMemory(bytes int64) error {
 func (g group) limitCpuset(cpus string) error {
 	dir := g.Dirs["cpuset"]
 	if g.Version == 1 {
-		if err := inheritCpuset(filepath.Dir(dir), dir); err != nil {
+		if err := inheritCpuset(dir); err != nil {
 			return err
 		}
 	}
@@ -130,6 +130,25 @@ func (g group) limitCpuset(cpus string) error {
 		return lab.InvalidSpec("cpuset %s cannot be had; the CPUs here are %s", cpus, strings.TrimSpace(string(above)))
 	}
 	return readErr
+}
+
+// inheritCpuset gives a v1 cpuset its parent's CPUs and memory nodes: a new
+// one has none.
+func inheritCpuset(dir string) error {
+	parent := filepath.Dir(dir)
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		value, err := os.ReadFile(filepath.Join(parent, file))
+		if err == nil && len(strings.TrimSpace(string(value))) == 0 {
+			value, err = os.ReadFile(filepath.Join(parent, "cpuset.effective_"+strings.TrimPrefix(file, "cpuset.")))
+		}
+		if err == nil {
+			err = writeFile(filepath.Join(dir, file), strings.TrimSpace(string(value)))
+		}
+		if err != nil {
+			return fmt.Errorf("inheriting %s: %w", file, err)
+		}
+	}
+	return nil
 }
 
 // writeBack writes a value and compares it with what the kernel then says.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"pglab/internal/lab"
 	"pglab/internal/postgres"
@@ -42,18 +43,21 @@ func (r *Runtime) watchChild(ref lab.ServerRef, child *postgres.Child) {
 	})
 }
 
-// awaitExit waits until the exit status of a child of ours is known.
-func (r *Runtime) awaitExit(ctx context.Context, postmaster postgres.Identity) {
+// awaitExit waits until the exit of a child of ours is known.
+func (r *Runtime) awaitExit(ctx context.Context, postmaster postgres.Identity) (exit postgres.Exit, known bool) {
 	r.mu.Lock()
 	child := r.children[postmaster]
 	r.mu.Unlock()
 	if child == nil {
-		return
+		return postgres.Exit{}, false
 	}
+	const reaping = 5 * time.Second // it is dead already
 	select {
 	case <-child.Done():
+	case <-time.After(reaping):
 	case <-ctx.Done():
 	}
+	return child.Exit()
 }
 
 // whyStopped says why the recorded postmaster does not run, as well as can be
@@ -65,6 +69,9 @@ func (r *Runtime) whyStopped(record serverRecord) string {
 		return ""
 	case record.Stopped != "":
 		return record.Stopped
+	}
+	if us, err := postgres.Identify(os.Getpid()); err == nil && us.Boot != record.Postmaster.Boot {
+		return "the host was restarted"
 	}
 	var known []string
 	r.mu.Lock()
@@ -78,8 +85,8 @@ func (r *Runtime) whyStopped(record serverRecord) string {
 	if record.Group.oomKilled() {
 		known = append(known, "the kernel killed processes of it for want of memory")
 	}
-	if said := postgres.Complaint(r.lastWords(record)); said != "" {
-		known = append(known, "its log ends with: "+said)
+	if said := r.said(record); said != "" {
+		known = append(known, said)
 	}
 	if len(known) == 0 {
 		return "the postmaster ended without a word in its log"
@@ -87,8 +94,17 @@ func (r *Runtime) whyStopped(record serverRecord) string {
 	return strings.Join(known, "; ")
 }
 
-// lastWords reads the end of what the recorded postmaster wrote to its log.
-func (r *Runtime) lastWords(record serverRecord) string {
+// said is what the log has to say about the end.
+func (r *Runtime) said(record serverRecord) string {
+	log := r.logTail(record)
+	if record.Version == "" { // it was never ready
+		return postgres.Complaint(log)
+	}
+	return postgres.LastWords(log, record.Postmaster.PID)
+}
+
+// logTail reads the end of what the recorded postmaster wrote to its log.
+func (r *Runtime) logTail(record serverRecord) string {
 	const enough = 64 << 10
 	log, err := os.Open(r.logFile(record))
 	if err != nil {

@@ -57,7 +57,12 @@ func (r *Runtime) createServer(ctx context.Context, spec lab.ServerSpec) (server
 	if err != nil {
 		return serverRecord{}, err
 	}
-	if err := r.ground.check(serverLimits(spec)); err != nil {
+	// A trial: whether the kernel takes the limits is known before initdb.
+	trial, err := r.ground.makeGroup(ctx, groupName(spec), serverLimits(spec))
+	if err == nil {
+		err = trial.remove(ctx)
+	}
+	if err != nil {
 		return serverRecord{}, err
 	}
 	if err := reachable(r.Dir, r.Account); err != nil {
@@ -103,6 +108,8 @@ func (r *Runtime) programs(ctx context.Context, record serverRecord) (postgres.I
 func (r *Runtime) dataDir(record serverRecord) string {
 	return filepath.Join(r.serverDir(record.Spec.Ref()), "data")
 }
+
+func groupName(spec lab.ServerSpec) string { return "server-" + spec.Name + "-" + spec.UID }
 
 func (r *Runtime) logFile(record serverRecord) string {
 	return filepath.Join(r.serverDir(record.Spec.Ref()), "log")

@@ -30,11 +30,10 @@ func (r *Runtime) start(ctx context.Context, record *serverRecord, say func(stri
 	if err := r.writeConf(r.serverDir(record.Spec.Ref()), record.Spec); err != nil {
 		return err
 	}
-	if err := r.giveDir(record.SocketDir); err != nil {
+	if err := r.makeSocketDir(record.SocketDir); err != nil {
 		return err
 	}
-	name := "server-" + record.Spec.Name + "-" + record.Spec.UID
-	if record.Group, err = r.ground.makeGroup(ctx, name, serverLimits(record.Spec)); err != nil {
+	if record.Group, err = r.ground.makeGroup(ctx, groupName(record.Spec), serverLimits(record.Spec)); err != nil {
 		return err
 	}
 	say("starting Postgres " + with.Version.String())
@@ -66,6 +65,9 @@ func (r *Runtime) start(ctx context.Context, record *serverRecord, say func(stri
 // by and by, and the next one refuses to start beside them.
 func (r *Runtime) clearAway(ctx context.Context, record *serverRecord) error {
 	if err := r.killServer(ctx, *record); err != nil {
+		return err
+	}
+	if err := r.ground.removeGroup(ctx, record.Group); err != nil {
 		return err
 	}
 	record.LogStart = 0
@@ -110,10 +112,13 @@ func (r *Runtime) awaitReady(ctx context.Context, record *serverRecord, say func
 	return r.saveServer(*record)
 }
 
+// fatalExit is the exit status of a postmaster that gave up with a FATAL.
+const fatalExit = 1
+
 // explainFailedStart says why a postmaster ended before it was ready: in
 // the server's own words when it has any.
 func (r *Runtime) explainFailedStart(ctx context.Context, record *serverRecord) error {
-	r.awaitExit(ctx, record.Postmaster)
+	exit, known := r.awaitExit(ctx, record.Postmaster)
 	record.Stopped = r.whyStopped(*record)
 	if err := r.saveServer(*record); err != nil {
 		return err
@@ -121,7 +126,7 @@ func (r *Runtime) explainFailedStart(ctx context.Context, record *serverRecord) 
 	switch {
 	case record.Group.oomKilled():
 		return lab.InvalidSpec("the server does not fit into its memory limit of %d MiB: %s", record.Spec.Memory>>20, record.Stopped)
-	case !record.Prepared && len(record.Spec.Parameters) > 0 && !postgres.HostTrouble(record.Stopped):
+	case known && exit.Code == fatalExit && !record.Prepared && len(record.Spec.Parameters) > 0 && !postgres.HostTrouble(record.Stopped):
 		// It has never run, and parameters are all that sets it apart from a server that does.
 		return lab.InvalidSpec("the server refuses its parameters: %s", record.Stopped)
 	}

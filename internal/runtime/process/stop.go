@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"pglab/internal/lab"
 	"pglab/internal/postgres"
@@ -33,8 +32,8 @@ func (r *Runtime) RemoveServer(ctx context.Context, ref lab.ServerRef) error {
 	if err := postgres.ReleaseShared(r.dataDir(record), record.Shared); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(record.SocketDir); err != nil {
-		return fmt.Errorf("removing socket directory: %w", err)
+	if err := removeSocketDir(record.SocketDir); err != nil {
+		return err
 	}
 	return removeDir(r.serverDir(ref))
 }
@@ -58,7 +57,7 @@ func (r *Runtime) stopServer(ctx context.Context, record *serverRecord) error {
 	if err := r.killServer(ctx, *record); err != nil {
 		return err
 	}
-	return record.Group.remove(ctx)
+	return r.ground.removeGroup(ctx, record.Group)
 }
 
 // killServer ends every process of a server at once. Process groups do not

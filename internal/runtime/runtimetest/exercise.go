@@ -84,7 +84,7 @@ func (s *suite) main() lab.ServerSpec {
 }
 
 // oddText is what must reach a server as it is, and no shell on its way.
-const oddText = `it's "odd" \ $(touch /tmp/pglab-shell-saw-this) ; -- #`
+const oddText = `it's "odd" \ $(touch a-shell-saw-this) ; -- #`
 
 func (s *suite) spec(name string) lab.ServerSpec {
 	return lab.ServerSpec{Lab: s.Lab, Name: name, UID: "0d1f2a3b-0000-4000-8000-" + fmt.Sprintf("%012x", crc32.ChecksumIEEE([]byte(name))), Version: s.Version}
