@@ -32,7 +32,7 @@ func scanCluster(row pgx.CollectableRow) (c lab.Cluster, err error) {
 
 // Clusters returns every row of lab.clusters.
 func (s *Store) Clusters(ctx context.Context) ([]lab.Cluster, error) {
-	rows, err := s.pool.Query(ctx, "SELECT "+clusterColumns+" FROM lab.clusters c ORDER BY c.created_at, c.name")
+	rows, err := s.pool.Query(ctx, listClusters)
 	if err != nil {
 		return nil, fmt.Errorf("listing clusters: %w", err)
 	}

@@ -9,23 +9,6 @@ import (
 	"pglab/internal/lab"
 )
 
-// Tombstones returns the deleted rows whose objects are still to be removed.
-func (s *Store) Tombstones(ctx context.Context) ([]lab.Tombstone, error) {
-	rows, err := s.pool.Query(ctx,
-		`SELECT t.kind, t.name, t.uid, coalesce(t.spec->>'runtime', ''), t.deleted_at FROM lab_private.tombstones t ORDER BY t.deleted_at`)
-	if err != nil {
-		return nil, fmt.Errorf("listing removals: %w", err)
-	}
-	tombstones, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t lab.Tombstone, err error) {
-		err = row.Scan(&t.Kind, &t.Name, &t.UID, &t.Runtime, &t.Since)
-		return t, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("listing removals: %w", err)
-	}
-	return tombstones, nil
-}
-
 // SetRemovalMessage says in lab.removals why an object is still there.
 func (s *Store) SetRemovalMessage(ctx context.Context, t lab.Tombstone, message string) error {
 	_, err := s.exec(ctx,
