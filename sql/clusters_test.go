@@ -14,7 +14,7 @@ func TestClustersAreFilledIn(t *testing.T) {
 			('k', 'k3s', '17.10', '500m', '512MB', '{"work_mem": "8MB", "max_connections": 50, "fsync": false}', '{"data_checksums": false, "wal_segment_size": 64}'),
 			('m', 'metal', '', '', '', NULL, NULL)`)
 		got := column[string](t, admin, `SELECT concat_ws(' | ', name, runtime, version, cpu, memory, parameters, initdb, state, message,
-			CASE WHEN uid IS NULL THEN 'no uid' END, CASE WHEN created_at IS NULL THEN 'no created_at' END) FROM lab.clusters ORDER BY name`)
+			CASE WHEN uid IS NULL THEN 'no uid' END, CASE WHEN created_at IS NULL THEN 'no created_at' END, CASE WHEN state_since IS NULL THEN 'no state_since' END) FROM lab.clusters ORDER BY name`)
 		want := []string{
 			`k | kubernetes | 17.10 | 500m | 512MB | {"fsync": "false", "work_mem": "8MB", "max_connections": "50"} | {"data_checksums": "off", "wal_segment_size": "64"} | pending`,
 			`m | systemd | {} | {} | pending`,

@@ -61,8 +61,14 @@ func (v *visit) as(t testing.TB, kind string) *pgx.Conn {
 // open is another session of that kind.
 func (v *visit) open(t testing.TB, kind string) *pgx.Conn {
 	t.Helper()
+	return dial(t, v.url(t, kind))
+}
+
+// url is where sessions of that kind connect to.
+func (v *visit) url(t testing.TB, kind string) string {
+	t.Helper()
 	if v.own == 0 {
-		return v.connect(t, kind)
+		return v.room.url(t, kind)
 	}
 	own := servers.get(t, v.own)
 	database := fmt.Sprintf("own%d_engine%d_%s", v.own, v.engine, kind)
@@ -70,7 +76,7 @@ func (v *visit) open(t testing.TB, kind string) *pgx.Conn {
 		v.attach(t, own, database, kind)
 		v.attached[database] = true
 	}
-	return own.Connect(t, database)
+	return own.URL(database)
 }
 
 func (v *visit) attach(t testing.TB, own *testenv.Server, database, kind string) {

@@ -95,6 +95,8 @@ func TestTheQueueWaitsForAClusterInTheMaking(t *testing.T) {
 		exec(t, v.owner, "UPDATE lab.runs SET queued_at = queued_at - interval '1 day'")
 		wantLaunch(t, operator, "default", `-: x waits: cluster "slow" is creating, running initdb`)
 		exec(t, v.owner, "UPDATE lab.clusters SET created_at = created_at - interval '1 day'")
+		wantLaunch(t, operator, "default", `-: x waits: cluster "slow" is creating, running initdb`)
+		exec(t, v.owner, "UPDATE lab.clusters SET state_since = state_since - interval '1 day'")
 		wantLaunch(t, operator, "default", "y: started y, 0 more queued; 1 run could not start and failed: see message in lab.runs")
 		want := `failed 0 timed out after 90 s: cluster "slow" is creating, running initdb; once it is ready, UPDATE lab.runs SET state = 'queued' WHERE run = 'x'`
 		if got := runState(t, v, "x"); got != want {

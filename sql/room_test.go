@@ -3,7 +3,6 @@ package sql_test
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -101,8 +100,13 @@ func (r *room) login(t testing.TB, kind string) (name, password string) {
 // connect connects over TCP as a login of that kind, as through the gateway.
 func (r *room) connect(t testing.TB, kind string) *pgx.Conn {
 	t.Helper()
+	return dial(t, r.url(t, kind))
+}
+
+func (r *room) url(t testing.TB, kind string) string {
+	t.Helper()
 	user, password := r.login(t, kind)
-	return dial(t, fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/lab?sslmode=disable", user, url.QueryEscape(password), r.server.Port))
+	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/lab?sslmode=disable", user, password, r.server.Port)
 }
 
 // ready makes clusters that look as if the controller had made their servers.

@@ -91,82 +91,81 @@ IMPORT FOREIGN SCHEMA lab FROM SERVER pglab INTO pglab_incoming;
 
 CREATE SCHEMA IF NOT EXISTS lab;
 COMMENT ON SCHEMA lab IS 'pglab: foreign tables of the lab';
-CREATE TEMP TABLE pglab_attached (relation text, what text, remedy text) ON COMMIT DROP;
+CREATE TEMP TABLE pglab_report (relation text, what text, trouble text) ON COMMIT DROP;
 
+-- New relations come over as they are; relations that the lab has no more go.
 DO $$
 DECLARE
-  relation record;
-  col      record;
+  incoming record;
+  bygone   record;
 BEGIN
-  FOR relation IN
-    SELECT incoming.relname AS name, to_regclass(format('lab.%I', incoming.relname)) AS here
-      FROM pg_class incoming WHERE incoming.relnamespace = 'pglab_incoming'::regnamespace AND incoming.relkind = 'f' ORDER BY 1
+  FOR incoming IN
+    SELECT c.relname AS name, (SELECT here.relkind FROM pg_class here WHERE here.oid = to_regclass(format('lab.%I', c.relname))) AS here
+      FROM pg_class c WHERE c.relnamespace = 'pglab_incoming'::regnamespace AND c.relkind = 'f'
   LOOP
-    IF relation.here IS NULL THEN
-      EXECUTE format('ALTER FOREIGN TABLE pglab_incoming.%I SET SCHEMA lab', relation.name);
-      INSERT INTO pglab_attached VALUES (relation.name, 'attached');
-      CONTINUE;
+    IF incoming.here IS NULL THEN
+      EXECUTE format('ALTER FOREIGN TABLE pglab_incoming.%I SET SCHEMA lab', incoming.name);
     END IF;
-    INSERT INTO pglab_attached VALUES (relation.name, 'as before');
-    IF (SELECT c.relkind FROM pg_class c WHERE c.oid = relation.here) <> 'f' THEN
-      UPDATE pglab_attached SET what = 'not attached: something of that name is in the way',
-             remedy = format('move lab.%I away and run setup.sql again', relation.name) WHERE pglab_attached.relation = relation.name;
-      CONTINUE;
-    END IF;
-    -- Columns that differ, by name: added ones go to the end.
-    FOR col IN
-      SELECT coalesce(now_there.attname, here.attname) AS name,
-             format_type(now_there.atttypid, now_there.atttypmod) AS type_there, format_type(here.atttypid, here.atttypmod) AS type_here,
-             CASE WHEN collation_there.collname <> 'default' THEN format(' COLLATE pg_catalog.%I', collation_there.collname) ELSE '' END AS collation
-        FROM (SELECT * FROM pg_attribute a WHERE a.attrelid = format('pglab_incoming.%I', relation.name)::regclass AND a.attnum > 0 AND NOT a.attisdropped) now_there
-        FULL JOIN (SELECT * FROM pg_attribute a WHERE a.attrelid = relation.here AND a.attnum > 0 AND NOT a.attisdropped) here ON here.attname = now_there.attname
-        LEFT JOIN pg_collation collation_there ON collation_there.oid = now_there.attcollation
-       WHERE (now_there.atttypid, now_there.atttypmod) IS DISTINCT FROM (here.atttypid, here.atttypmod)
-       ORDER BY now_there.attnum
-    LOOP
-      BEGIN
-        EXECUTE format('ALTER FOREIGN TABLE lab.%I ', relation.name) || CASE
-          WHEN col.type_here IS NULL THEN format('ADD COLUMN %I %s%s OPTIONS (column_name %L)', col.name, col.type_there, col.collation, col.name)
-          WHEN col.type_there IS NULL THEN format('DROP COLUMN %I', col.name)
-          ELSE format('ALTER COLUMN %I TYPE %s%s', col.name, col.type_there, col.collation) END;
-        UPDATE pglab_attached SET what = 'updated' WHERE pglab_attached.relation = relation.name AND remedy IS NULL;
-      EXCEPTION WHEN dependent_objects_still_exist OR feature_not_supported THEN
-        -- A view of the user's holds on to the old column.
-        UPDATE pglab_attached SET what = format('column %s is %s', col.name, coalesce('now ' || col.type_there, 'gone')),
-               remedy = format('drop your views that use lab.%I.%I and run setup.sql again', relation.name, col.name) WHERE pglab_attached.relation = relation.name;
-      END;
-    END LOOP;
+    INSERT INTO pglab_report VALUES (incoming.name,
+      CASE WHEN incoming.here IS NULL THEN 'attached' WHEN incoming.here = 'f' THEN 'as before' END,
+      CASE WHEN incoming.here <> 'f' THEN 'not attached, another relation has that name; rename it' END);
   END LOOP;
-
-  -- Relations that the lab has no more.
-  FOR relation IN
+  FOR bygone IN
     SELECT c.relname AS name FROM pg_class c JOIN pg_foreign_table t ON t.ftrelid = c.oid JOIN pg_foreign_server s ON s.oid = t.ftserver
-     WHERE c.relnamespace = 'lab'::regnamespace AND s.srvname = 'pglab' AND NOT EXISTS (SELECT FROM pglab_attached a WHERE a.relation = c.relname)
+     WHERE c.relnamespace = 'lab'::regnamespace AND s.srvname = 'pglab' AND NOT EXISTS (SELECT FROM pglab_report r WHERE r.relation = c.relname)
   LOOP
     BEGIN
-      EXECUTE format('DROP FOREIGN TABLE lab.%I', relation.name);
-      INSERT INTO pglab_attached VALUES (relation.name, 'gone');
+      EXECUTE format('DROP FOREIGN TABLE lab.%I', bygone.name);
+      INSERT INTO pglab_report VALUES (bygone.name, 'gone');
     EXCEPTION WHEN dependent_objects_still_exist THEN
-      INSERT INTO pglab_attached VALUES (relation.name, 'gone from the lab', format('drop your views that use lab.%I and run setup.sql again', relation.name));
+      INSERT INTO pglab_report VALUES (bygone.name, NULL, 'gone from the lab; drop your views that use it');
     END;
   END LOOP;
-
-  -- Scripts and log lines are long: few rows per round trip, or they fill memory.
-  FOR relation IN
-    SELECT c.relname AS name, EXISTS (SELECT FROM pg_options_to_table(t.ftoptions) o WHERE o.option_name = 'fetch_size') AS has_size
-      FROM pg_class c JOIN pg_foreign_table t ON t.ftrelid = c.oid
-     WHERE c.relnamespace = 'lab'::regnamespace AND c.relname IN ('runs', 'logs')
-  LOOP
-    EXECUTE format('ALTER FOREIGN TABLE lab.%I OPTIONS (%s fetch_size ''10'')', relation.name, CASE WHEN relation.has_size THEN 'SET' ELSE 'ADD' END);
-  END LOOP;
 END $$;
+
+-- Columns that differ, by name. New ones go to the end; one that a view of the
+-- user's holds on to stays as it is.
+DO $$
+DECLARE
+  col record;
+BEGIN
+  FOR col IN
+    WITH side AS (
+      SELECT c.relnamespace = 'lab'::regnamespace AS here, c.relname AS relation, a.attname AS name, a.attnum, format_type(a.atttypid, a.atttypmod) AS type,
+             CASE WHEN l.collname <> 'default' THEN format(' COLLATE pg_catalog.%I', l.collname) ELSE '' END AS collation
+        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_collation l ON l.oid = a.attcollation
+       WHERE c.relnamespace IN ('lab'::regnamespace, 'pglab_incoming'::regnamespace) AND c.relkind = 'f' AND a.attnum > 0 AND NOT a.attisdropped)
+    SELECT relation, name, there.type AS type, there.collation, here.type AS type_here
+      FROM (SELECT * FROM side WHERE NOT here) there FULL JOIN (SELECT * FROM side WHERE here) here USING (relation, name)
+     WHERE there.type IS DISTINCT FROM here.type AND relation IN (SELECT r.relation FROM pglab_report r WHERE r.what = 'as before')
+     ORDER BY relation, there.attnum, here.attnum
+  LOOP
+    BEGIN
+      EXECUTE format('ALTER FOREIGN TABLE lab.%I ', col.relation) || CASE
+        WHEN col.type_here IS NULL THEN format('ADD COLUMN %I %s%s OPTIONS (column_name %L)', col.name, col.type, col.collation, col.name)
+        WHEN col.type IS NULL THEN format('DROP COLUMN %I', col.name)
+        ELSE format('ALTER COLUMN %I TYPE %s%s', col.name, col.type, col.collation) END;
+      UPDATE pglab_report r SET what = 'updated' WHERE r.relation = col.relation;
+    EXCEPTION WHEN dependent_objects_still_exist OR feature_not_supported THEN
+      UPDATE pglab_report r SET trouble = concat_ws(', ', r.trouble, format('column %s is %s', col.name, coalesce('now ' || col.type, 'gone')))
+       WHERE r.relation = col.relation;
+    END;
+  END LOOP;
+  UPDATE pglab_report r SET trouble = r.trouble || '; drop your views that use them' WHERE r.trouble LIKE 'column %';
+END $$;
+
+-- Scripts and log lines are long: few rows per round trip, or they fill memory.
+SELECT format('ALTER FOREIGN TABLE lab.%I OPTIONS (%s fetch_size ''10'')', c.relname,
+         CASE WHEN EXISTS (SELECT FROM pg_options_to_table(t.ftoptions) o WHERE o.option_name = 'fetch_size') THEN 'SET' ELSE 'ADD' END)
+  FROM pg_class c JOIN pg_foreign_table t ON t.ftrelid = c.oid
+ WHERE c.relnamespace = 'lab'::regnamespace AND c.relname IN ('runs', 'logs') \gexec
 
 DROP SCHEMA pglab_incoming CASCADE;
 
 SELECT string_agg(line, E'\n' ORDER BY line) AS pglab_report
-  FROM (SELECT '  ' || what || ': ' || string_agg(relation, ', ' ORDER BY relation) AS line FROM pglab_attached WHERE remedy IS NULL GROUP BY what
+  FROM (SELECT '  ' || what || ': ' || string_agg(relation, ', ' ORDER BY relation) AS line FROM pglab_report WHERE trouble IS NULL GROUP BY what
         UNION ALL
-        SELECT format('  lab.%s: %s; %s', relation, what, remedy) FROM pglab_attached WHERE remedy IS NOT NULL) report \gset
+        SELECT format('  lab.%s: %s and run setup.sql again', relation, trouble) FROM pglab_report WHERE trouble IS NOT NULL) report \gset
 COMMIT;
 
 \if :pglab_super

@@ -1,9 +1,9 @@
 SET LOCAL ROLE lab_owner;
 
 COMMENT ON TABLE lab.runs IS 'pgbench runs, a queue: the order is (queued_at, queue_no). INSERT queues; UPDATE of state to canceled stops a run and keeps the row, to queued tries a finished one again, as a new attempt at the end of the queue; DELETE forgets the run and its measurements.';
-COMMENT ON COLUMN lab.runs.run IS 'Name of the run: letters, digits, dots, underscores and hyphens, at most 63. Default: the clusters name and the queue number.';
+COMMENT ON COLUMN lab.runs.run IS 'Name of the run: letters, digits, dots, underscores and hyphens, at most 63. Default: the cluster''s name and the queue number.';
 COMMENT ON COLUMN lab.runs.cluster IS 'Cluster to measure. It must exist when the run is queued and be ready when the run starts.';
-COMMENT ON COLUMN lab.runs.lane IS 'Lane of the run. Default default.';
+COMMENT ON COLUMN lab.runs.lane IS 'Lane that the run waits in. Left out: default.';
 COMMENT ON COLUMN lab.runs.scale IS 'Scale of the data set (pgbench -s). Default 10.';
 COMMENT ON COLUMN lab.runs.clients IS 'Sessions that pgbench holds open (pgbench -c). Default 8.';
 COMMENT ON COLUMN lab.runs.threads IS 'Threads of pgbench (pgbench -j), at most clients. Default 1.';
@@ -14,10 +14,10 @@ COMMENT ON COLUMN lab.runs.builtin IS 'Builtin script: tpcb-like, simple-update 
 COMMENT ON COLUMN lab.runs.script IS 'Text of a pgbench script, at most 1 MiB, without \shell and \setshell (pgbench -f). NULL: the builtin one.';
 COMMENT ON COLUMN lab.runs.rate IS 'Transactions per second to aim at, all clients together (pgbench -R). NULL: as fast as possible.';
 COMMENT ON COLUMN lab.runs.init IS 'When to make the data set anew: auto (when it is missing or of another scale), always or never. Default auto.';
-COMMENT ON COLUMN lab.runs.client_image IS 'Container image with pgbench, for docker and kubernetes. NULL: the labs own choice.';
+COMMENT ON COLUMN lab.runs.client_image IS 'Container image with pgbench, for docker and kubernetes. NULL: the lab''s own choice.';
 COMMENT ON COLUMN lab.runs.client_version IS 'Version of pgbench, 14 or newer: a major or a release. NULL: the newest found.';
 COMMENT ON COLUMN lab.runs.client_cpu IS 'CPU limit of pgbench: 2, 0.5 or 500m. NULL: no limit.';
-COMMENT ON COLUMN lab.runs.timeout_seconds IS 'An attempt that is not done this long after its launch fails, in seconds. Default: seconds + warmup_seconds + 600. A first run of its lane waits as long for its cluster.';
+COMMENT ON COLUMN lab.runs.timeout_seconds IS 'An attempt that is not done this long after its launch fails, in seconds. Default: seconds + warmup_seconds + 600. First in its lane, a run waits as long for its cluster.';
 COMMENT ON COLUMN lab.runs.experiment IS 'Experiment that the run belongs to. NULL: none.';
 COMMENT ON COLUMN lab.runs.round IS 'Round of the experiment, from 0. NULL: none.';
 COMMENT ON COLUMN lab.runs.position IS 'Position within the round, from 0. NULL: none.';

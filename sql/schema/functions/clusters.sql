@@ -10,17 +10,17 @@ BEGIN
     RETURN NEW;
   END IF;
   IF TG_OP = 'INSERT' THEN
-    IF NEW.state <> 'pending' OR num_nonnulls(NEW.uid, NEW.created_at, NEW.message, NEW.server_version, NEW.endpoint) > 0 THEN
+    IF NEW.state <> 'pending' OR num_nonnulls(NEW.uid, NEW.created_at, NEW.state_since, NEW.message, NEW.server_version, NEW.endpoint) > 0 THEN
       RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
         MESSAGE = 'status columns of lab.clusters are written by the lab',
-        HINT = 'Leave out uid, created_at, state, message, server_version and endpoint.';
+        HINT = 'Leave out uid, created_at, state, state_since, message, server_version and endpoint.';
     END IF;
     RETURN NEW;
   END IF;
 
   IF NEW.state IS DISTINCT FROM OLD.state AND NEW.state IS DISTINCT FROM 'pending'
-     OR (NEW.uid, NEW.created_at, NEW.message, NEW.server_version, NEW.endpoint)
-        IS DISTINCT FROM (OLD.uid, OLD.created_at, OLD.message, OLD.server_version, OLD.endpoint) THEN
+     OR (NEW.uid, NEW.created_at, NEW.state_since, NEW.message, NEW.server_version, NEW.endpoint)
+        IS DISTINCT FROM (OLD.uid, OLD.created_at, OLD.state_since, OLD.message, OLD.server_version, OLD.endpoint) THEN
     RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
       MESSAGE = 'status columns of lab.clusters are written by the lab',
       HINT = 'Set state to ''pending'' to try a failed cluster again.';
@@ -105,6 +105,17 @@ BEGIN
 END
 $$;
 
+-- Runs wait for a cluster from this time on.
+CREATE OR REPLACE FUNCTION lab_private.clusters_since() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NEW.state IS DISTINCT FROM OLD.state THEN
+    NEW.state_since := clock_timestamp();
+  END IF;
+  RETURN NEW;
+END
+$$;
+
 -- A deleted cluster's server is still to be removed; its runs under way end.
 CREATE OR REPLACE FUNCTION lab_private.clusters_bury() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -123,6 +134,8 @@ CREATE OR REPLACE TRIGGER a_guard BEFORE INSERT OR UPDATE ON lab.clusters
   FOR EACH ROW EXECUTE FUNCTION lab_private.clusters_guard();
 CREATE OR REPLACE TRIGGER b_check BEFORE INSERT ON lab.clusters
   FOR EACH ROW EXECUTE FUNCTION lab_private.clusters_check();
+CREATE OR REPLACE TRIGGER c_since BEFORE INSERT OR UPDATE OF state ON lab.clusters
+  FOR EACH ROW EXECUTE FUNCTION lab_private.clusters_since();
 CREATE OR REPLACE TRIGGER bury AFTER DELETE ON lab.clusters
   FOR EACH ROW EXECUTE FUNCTION lab_private.clusters_bury();
 

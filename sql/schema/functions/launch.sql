@@ -41,8 +41,8 @@ BEGIN
     fatal := true;
     reason := format('cluster "%s" failed: %s; once it is ready, UPDATE lab.runs SET state = ''queued'' WHERE run = %L', c.name, coalesce(c.message, 'no reason was given'), r.run);
   ELSIF c.state <> 'ready' THEN
-    -- It has been first in its lane no longer than since the latest of these.
-    SELECT greatest(r.queued_at, c.created_at, f.released_at) INTO since
+    -- It has waited for nothing but this cluster no longer than since the latest of these.
+    SELECT greatest(r.queued_at, c.state_since, f.released_at) INTO since
       FROM lab.lanes l LEFT JOIN lab_private.lane_releases f USING (lane) WHERE l.lane = r.lane;
     fatal := clock_timestamp() > since + make_interval(secs => r.timeout_seconds);
     reason := format('cluster "%s" is %s%s', c.name, c.state, ', ' || c.message);

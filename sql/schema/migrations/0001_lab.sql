@@ -53,6 +53,7 @@ CREATE TABLE lab.clusters (
     created_at     timestamptz NOT NULL,
     state          text NOT NULL CONSTRAINT state_is_known
                    CHECK (state IN ('pending', 'creating', 'ready', 'failed')),
+    state_since    timestamptz NOT NULL,
     message        text,
     server_version text,
     endpoint       text

@@ -22,9 +22,8 @@ SELECT r.run,
        CASE WHEN r.state <> 'queued' THEN r.message
             WHEN c.name IS NULL THEN format('cluster "%s" does not exist', r.cluster)
             WHEN c.state = 'failed' THEN format('cluster "%s" failed%s', c.name, ': ' || c.message)
-            WHEN c.state <> 'ready' THEN format('waiting for cluster "%s": %s%s%s', c.name, c.state,
-                                                ' since ' || CASE WHEN c.server_version IS NULL THEN to_char(c.created_at, 'YYYY-MM-DD HH24:MI TZ') END,
-                                                ', ' || c.message)
+            WHEN c.state <> 'ready' THEN format('waiting for cluster "%s": %s since %s%s', c.name, c.state,
+                                                to_char(c.state_since, 'YYYY-MM-DD HH24:MI TZ'), ', ' || c.message)
             END AS error,
        a.warnings
   FROM lab.runs r
