@@ -17,8 +17,11 @@ SELECT CASE WHEN length(run) > 18 THEN left(run, 16) || '..' ELSE run END AS run
   FROM (SELECT s.*, r.queued_at, r.queue_no FROM lab.results s JOIN lab.runs r USING (run)) results
  ORDER BY queued_at, queue_no;
 
+SELECT count(*) > 0 AS pglab_has_notes FROM lab.results WHERE error IS NOT NULL OR warnings IS NOT NULL \gset
+\if :pglab_has_notes
 SELECT CASE WHEN length(run) > 18 THEN left(run, 16) || '..' ELSE run END AS run, left(note, 90) AS "error or warning"
   FROM (SELECT run, error AS note FROM lab.results WHERE error IS NOT NULL
         UNION ALL
         SELECT run, unnest(warnings) FROM lab.results) notes
  ORDER BY run, note;
+\endif

@@ -42,15 +42,14 @@ func EnsureAdminLogin(ctx context.Context, url, path string, port string) error 
 	return writePassword(path, port, password)
 }
 
-// setPassword sends the password once, over the engine's private socket; the
-// engine logs no statements and stores a SCRAM verifier.
+// setPassword makes the login as any admin makes one, so that admins may
+// change it like any other.
 func setPassword(ctx context.Context, conn *pgx.Conn, exists bool, password string) error {
-	statement := "CREATE ROLE lab LOGIN IN ROLE lab_admin PASSWORD '%s'"
+	statement := "INSERT INTO lab.roles (role, kind, password) VALUES ($1, 'admin', $2)"
 	if exists {
-		statement = "ALTER ROLE lab PASSWORD '%s'"
+		statement = "UPDATE lab.roles SET password = $2 WHERE role = $1"
 	}
-	// rand.Text is base32: nothing in it needs quoting.
-	if _, err := conn.Exec(ctx, fmt.Sprintf(statement, password)); err != nil {
+	if _, err := conn.Exec(ctx, statement, AdminLogin, password); err != nil {
 		return fmt.Errorf("setting password of login %s: %w", AdminLogin, err)
 	}
 	return nil

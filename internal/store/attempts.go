@@ -58,7 +58,10 @@ func summaryColumns(s lab.Summary) []column {
 		{"connect_ms", s.ConnectMS},
 	}
 	if !s.WindowEnd.IsZero() {
-		columns = append(columns, column{"window_s", s.WindowEnd.Sub(s.WindowStart).Seconds()})
+		columns = append(columns,
+			column{"window_start", s.WindowStart},
+			column{"window_end", s.WindowEnd},
+			column{"window_s", s.WindowEnd.Sub(s.WindowStart).Seconds()})
 	}
 	return columns
 }

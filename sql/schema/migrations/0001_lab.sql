@@ -168,6 +168,8 @@ CREATE TABLE lab_private.attempts (
     schedule_lag_ms            float8,
     schedule_lag_max_ms        float8,
     connect_ms                 float8,
+    window_start               timestamptz,
+    window_end                 timestamptz,
     window_s                   float8,
     usage_source               text,
     samples                    integer,

@@ -30,8 +30,8 @@ SELECT a.run,
        r.rate,
        a.launched_at,
        a.task_started_at,
-       CASE WHEN a.attempt = r.attempt THEN r.window_start END AS window_start,
-       CASE WHEN a.attempt = r.attempt THEN r.window_end END AS window_end,
+       a.window_start,
+       a.window_end,
        a.window_s,
        a.client_version,
        a.transaction_type,
@@ -109,8 +109,8 @@ COMMENT ON COLUMN lab.measurements.builtin IS 'Builtin script; NULL when the run
 COMMENT ON COLUMN lab.measurements.rate IS 'Transactions per second asked for; NULL: as fast as possible.';
 COMMENT ON COLUMN lab.measurements.launched_at IS 'When the attempt took its lane.';
 COMMENT ON COLUMN lab.measurements.task_started_at IS 'When the timed pgbench started; NULL when it never did.';
-COMMENT ON COLUMN lab.measurements.window_start IS 'Start of the measured window; NULL when not known, and for attempts before the last.';
-COMMENT ON COLUMN lab.measurements.window_end IS 'End of the measured window; NULL when not known, and for attempts before the last.';
+COMMENT ON COLUMN lab.measurements.window_start IS 'Start of the measured window; NULL when not known.';
+COMMENT ON COLUMN lab.measurements.window_end IS 'End of the measured window; NULL when not known.';
 COMMENT ON COLUMN lab.measurements.window_s IS 'Length of the measured window, in seconds.';
 COMMENT ON COLUMN lab.measurements.client_version IS 'Version of pgbench.';
 COMMENT ON COLUMN lab.measurements.transaction_type IS 'What pgbench says it ran.';
