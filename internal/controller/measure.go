@@ -175,7 +175,7 @@ func warnings(doubt string, outcome lab.Outcome) (all []string) {
 		all = append(all, "pgbench's CPU was not measured at both edges of the window")
 	}
 	if outcome.Server.Source == lab.SourceProc {
-		all = append(all, "usage comes from /proc, without a cgroup: CPU is known to 10 ms for each process, memory coarsely")
+		all = append(all, "usage comes from /proc (no cgroup): CPU to 10 ms for each process, memory coarse")
 	}
 	if failed := outcome.Summary.Failed; failed != nil && *failed > 0 {
 		all = append(all, fmt.Sprintf("%d transactions failed", *failed))
