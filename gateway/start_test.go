@@ -104,6 +104,22 @@ func TestSIGKILLIsFollowedByAdoption(t *testing.T) {
 	}
 }
 
+func TestStopInMidRunFailsTheRunInWords(t *testing.T) {
+	lab := testenv.StartLab(t)
+	ready(t, lab, "halted", "", "")
+	startRunning(t, lab, "halted")
+	lab.Stop(t)
+	if left := processesOf(t, lab.Dir); len(left) > 0 {
+		t.Errorf("processes after the stop: %s", strings.Join(left, "; "))
+	}
+	lab.Start(t)
+	if state, message := ended(t, lab, "halted-1"); state != "failed" || !strings.HasPrefix(message, "pglab was stopped, and the server with it") {
+		t.Errorf("the run is %s: %s", state, message)
+	}
+	lab.Query(t, "UPDATE lab.runs SET state = 'canceled' WHERE state = 'queued'")
+	lab.Await(t, "SELECT count(*) FROM lab.launches WHERE run IS NOT NULL", "0", patience)
+}
+
 func TestEngineIsStartedAgainWhenItIsKilled(t *testing.T) {
 	lab := testenv.StartLab(t)
 	lab.Query(t, "INSERT INTO lab.lanes (lane) VALUES ('survivor')")

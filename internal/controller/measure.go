@@ -22,8 +22,8 @@ func (a *attempt) measure(ctx context.Context) (lab.Outcome, error) {
 	if err != nil {
 		return lab.Outcome{}, fmt.Errorf("looking at server: %w", err)
 	}
-	if server.Phase != lab.ServerReady {
-		return lab.Outcome{}, lab.Unavailable("server %q is %s: %s", server.Ref.Name, server.Phase, server.Message)
+	if err := a.interrupted(ctx, ref, server); err != nil {
+		return lab.Outcome{}, err
 	}
 	journal := a.journal()
 	defer func() {
@@ -50,7 +50,21 @@ func (a *attempt) measure(ctx context.Context) (lab.Outcome, error) {
 		return lab.Outcome{}, err
 	}
 	readings.Close()
-	return a.judge(ctx, server, task, stderr, readings)
+	return a.judge(ctx, task, stderr, readings)
+}
+
+// interrupted says, before anything is started or adopted, why that would be
+// in vain: the server does not run, or it was started again after pgbench.
+func (a *attempt) interrupted(ctx context.Context, ref lab.TaskRef, server lab.Server) error {
+	task, err := a.runtime.InspectTask(ctx, ref)
+	switch {
+	case err == nil && (server.Phase != lab.ServerReady || server.StartedAt.After(task.StartedAt)):
+		return fmt.Errorf("pglab was stopped, and the server with it, while the run was under way; "+
+			"try again: UPDATE lab.runs SET state = 'queued' WHERE run = '%s'", a.run.Run)
+	case server.Phase != lab.ServerReady:
+		return lab.Unavailable("server %q is %s: %s", server.Ref.Name, server.Phase, server.Message)
+	}
+	return nil
 }
 
 func (a *attempt) journal() string {
@@ -135,7 +149,7 @@ func (a *attempt) follow(ctx context.Context, ref lab.TaskRef, readings *sampler
 }
 
 // judge turns what pgbench left into an outcome: done only if everything holds.
-func (a *attempt) judge(ctx context.Context, before lab.Server, task lab.Task, stderr *pgbench.Stderr, readings *sampler.Sampler) (lab.Outcome, error) {
+func (a *attempt) judge(ctx context.Context, task lab.Task, stderr *pgbench.Stderr, readings *sampler.Sampler) (lab.Outcome, error) {
 	stdout, err := readTaskLog(ctx, a.runtime, a.task(lab.TaskBench), lab.Stdout)
 	if err != nil {
 		return lab.Outcome{}, err
@@ -147,8 +161,8 @@ func (a *attempt) judge(ctx context.Context, before lab.Server, task lab.Task, s
 		return lab.Outcome{}, fmt.Errorf("the server was lost during the run: %w", err)
 	case after.Phase != lab.ServerReady:
 		return lab.Outcome{}, fmt.Errorf("the server stopped during the run: %s", after.Message)
-	case !after.StartedAt.Equal(before.StartedAt):
-		return lab.Outcome{}, fmt.Errorf("the server was restarted during the run; SELECT text FROM lab.logs WHERE object = 'cluster %s' says why", before.Ref.Name)
+	case after.StartedAt.After(task.StartedAt):
+		return lab.Outcome{}, fmt.Errorf("the server was restarted during the run; SELECT text FROM lab.logs WHERE object = 'cluster %s' says why", after.Ref.Name)
 	}
 	summary, doubt, err := pgbench.Judge(task, string(stdout), stderr)
 	if err != nil {

@@ -200,8 +200,8 @@ func TestSessionsAreLoggedOnce(t *testing.T) {
 	b := bare{t, g.dial(t)}
 	b.startup(196608, "user|x\nlevel=ERROR msg=forged|database|lab|")
 	b.failedLogin(password)
-	eventually(t, "every session's end is logged", func() bool { return g.log.count("Session ended") == 3 })
-	if n := g.log.count("Session started"); n != 3 {
+	eventually(t, "every session's end is logged", func() bool { return g.log.count("session ended") == 3 })
+	if n := g.log.count("session started"); n != 3 {
 		t.Errorf("%d starts of 3 sessions", n)
 	}
 	if strings.Contains(g.log.String(), "\nlevel=ERROR msg=forged") {

@@ -32,7 +32,7 @@ func TestPsqlLogsIn(t *testing.T) {
 			t.Errorf("%v: %+v", options, out)
 		}
 	}
-	if n := strings.Count(g.log.String(), "Session ended"); n == 0 {
+	if n := strings.Count(g.log.String(), "session ended"); n == 0 {
 		t.Error("no session's end was logged")
 	}
 }

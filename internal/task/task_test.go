@@ -83,7 +83,7 @@ func TestTaskThatCannotStartSaysWhy(t *testing.T) {
 
 func TestTaskStatusWhileItRuns(t *testing.T) {
 	dir := testDir(t)
-	job := shellJob(dir, `sleep 600`)
+	job := shellJob(dir, `exec sleep 600`)
 	cmd := shim(t, job.TaskArgv(self(t)))
 	status := started(t, job)
 	if status.Ended() || status.PID == cmd.Process.Pid {

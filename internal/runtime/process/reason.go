@@ -43,19 +43,19 @@ func (r *Runtime) watchChild(ref lab.ServerRef, child *postgres.Child) {
 	})
 }
 
-// awaitExit waits until the exit of a child of ours is known.
-func (r *Runtime) awaitExit(ctx context.Context, postmaster postgres.Identity) (exit postgres.Exit, known bool) {
+// exit is how a dead postmaster ended, known when it was a child of ours. It
+// is dead before it is reaped: the little while in between is waited for.
+func (r *Runtime) exit(postmaster postgres.Identity) (exit postgres.Exit, known bool) {
 	r.mu.Lock()
 	child := r.children[postmaster]
 	r.mu.Unlock()
 	if child == nil {
 		return postgres.Exit{}, false
 	}
-	const reaping = 5 * time.Second // it is dead already
+	const reaping = 5 * time.Second
 	select {
 	case <-child.Done():
 	case <-time.After(reaping):
-	case <-ctx.Done():
 	}
 	return child.Exit()
 }
@@ -74,13 +74,8 @@ func (r *Runtime) whyStopped(record serverRecord) string {
 		return "the host was restarted"
 	}
 	var known []string
-	r.mu.Lock()
-	child := r.children[record.Postmaster]
-	r.mu.Unlock()
-	if child != nil {
-		if exit, ended := child.Exit(); ended {
-			known = append(known, "the postmaster "+exit.String())
-		}
+	if exit, ours := r.exit(record.Postmaster); ours {
+		known = append(known, "the postmaster "+exit.String())
 	}
 	if record.Group.oomKilled() {
 		known = append(known, "the kernel killed processes of it for want of memory")

@@ -90,7 +90,7 @@ func (r *Runtime) awaitReady(ctx context.Context, record *serverRecord, say func
 	err := record.Postmaster.WaitReady(ctx, r.dataDir(*record))
 	switch {
 	case errors.Is(err, postgres.ErrNotRunning):
-		return r.explainFailedStart(ctx, record)
+		return r.explainFailedStart(record)
 	case err != nil:
 		return context.Cause(ctx)
 	}
@@ -100,7 +100,7 @@ func (r *Runtime) awaitReady(ctx context.Context, record *serverRecord, say func
 	version, err := r.prepare(ctx, *record)
 	if err != nil {
 		if !record.Postmaster.Alive() {
-			return r.explainFailedStart(ctx, record)
+			return r.explainFailedStart(record)
 		}
 		return err
 	}
@@ -117,8 +117,8 @@ const fatalExit = 1
 
 // explainFailedStart says why a postmaster ended before it was ready: in
 // the server's own words when it has any.
-func (r *Runtime) explainFailedStart(ctx context.Context, record *serverRecord) error {
-	exit, known := r.awaitExit(ctx, record.Postmaster)
+func (r *Runtime) explainFailedStart(record *serverRecord) error {
+	exit, known := r.exit(record.Postmaster)
 	record.Stopped = r.whyStopped(*record)
 	if err := r.saveServer(*record); err != nil {
 		return err
