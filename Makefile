@@ -39,6 +39,7 @@ lint: ## formatting, vet, tidiness of go.mod, shell scripts
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run make fmt'; exit 1; }
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
+	@for script in deploy/*.sh examples/*.sh .ci/run; do bash -n $$script || exit 1; done
 
 fmt: ## format the Go code
 	gofmt -w .

@@ -64,8 +64,8 @@ func TestRunTimesOut(t *testing.T) {
 	ready(t, lab, "slow", "", "")
 	lane(t, lab, "slow")
 	lab.Query(t, `INSERT INTO lab.runs (run, cluster, lane, clients, seconds, init, timeout_seconds, script)
-		VALUES ('slow-1', 'slow', 'slow', 1, 1, 'never', 3, 'SELECT pg_sleep(600);')`)
-	if state, message := ended(t, lab, "slow-1"); state != "failed" || !strings.HasPrefix(message, "timed out after 3 s while running") {
+		VALUES ('slow-1', 'slow', 'slow', 1, 1, 'never', 15, 'SELECT pg_sleep(600);')`)
+	if state, message := ended(t, lab, "slow-1"); state != "failed" || !strings.HasPrefix(message, "timed out after 15 s while ") {
 		t.Errorf("the run is %s: %s", state, message)
 	}
 }

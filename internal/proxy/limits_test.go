@@ -159,7 +159,7 @@ func TestAcceptErrorsDoNotEndTheServer(t *testing.T) {
 	b := bareTo(t, ln.Addr().String())
 	b.startup(196608, "user|ann|database|lab|")
 	b.logIn(password)
-	if n := g.log.count("Accept failed"); n != 4 {
+	if n := g.log.count("accept failed"); n != 4 {
 		t.Errorf("%d failures were logged", n)
 	}
 }
