@@ -20,6 +20,7 @@
 // CPU time is the kernel's, in nanoseconds: the counter of the server's
 // group, that of the group which holds server and client together, and the
 // CPU clocks of pglab and of every process of the engine. They are read a
-// hundred times a second in both arms. Everything that pglab and the engine do
-// from the INSERT until the lane is free again is charged to the run.
+// hundred times a second around the edges of a run, alike in both arms.
+// Everything that pglab and the engine do from the INSERT until the lane is
+// free again is charged to the run.
 package bench

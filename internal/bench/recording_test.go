@@ -22,12 +22,19 @@ func (c cpuTimes) minus(d cpuTimes) cpuTimes {
 // client is what the clients used, and whatever else ran beside the server.
 func (c cpuTimes) client() time.Duration { return c.workload - c.server }
 
-// recordInterval is short enough for the edges of a window of some seconds.
-const recordInterval = 10 * time.Millisecond
+// Readings are close together where the edges of a run are to be expected:
+// who reads wakes a CPU that the run could use.
+const (
+	closeInterval = 10 * time.Millisecond
+	wideInterval  = 250 * time.Millisecond
+	edgeLength    = 2 * time.Second         // after the start of the recording
+	earlyEnd      = -500 * time.Millisecond // before a run could end
+)
 
 // recording reads CPU times in the background, from its start to its stop.
 type recording struct {
 	read     func() (cpuTimes, error)
+	length   time.Duration // of the run that is recorded
 	at       []time.Time
 	readings []cpuTimes
 	err      error
@@ -35,8 +42,10 @@ type recording struct {
 	stopped  chan struct{}
 }
 
-func record(read func() (cpuTimes, error)) *recording {
-	r := &recording{read: read, stopping: make(chan struct{}), stopped: make(chan struct{})}
+// record starts a recording of a run that is about to be started and takes at
+// least the given length.
+func record(read func() (cpuTimes, error), length time.Duration) *recording {
+	r := &recording{read: read, length: length, stopping: make(chan struct{}), stopped: make(chan struct{})}
 	r.take()
 	go r.run()
 	return r
@@ -44,17 +53,23 @@ func record(read func() (cpuTimes, error)) *recording {
 
 func (r *recording) run() {
 	defer close(r.stopped)
-	ticker := time.NewTicker(recordInterval)
-	defer ticker.Stop()
 	for r.err == nil {
 		select {
-		case <-ticker.C:
+		case <-time.After(r.interval()):
 			r.take()
 		case <-r.stopping:
 			r.take()
 			return
 		}
 	}
+}
+
+func (r *recording) interval() time.Duration {
+	elapsed := time.Since(r.at[0])
+	if elapsed < edgeLength || elapsed+wideInterval > r.length+earlyEnd {
+		return closeInterval
+	}
+	return wideInterval
 }
 
 func (r *recording) take() {

@@ -89,7 +89,7 @@ func (r *runs) byHand(b *testing.B) {
 	b.Helper()
 	run := r.newRun(r.seconds)
 	r.prepareByHand(b)
-	recording := record(r.cpu)
+	recording := record(r.cpu, time.Duration(r.seconds)*time.Second)
 	made := r.runByHand(b, run)
 	pause(b, teardown)
 	recording.stop(b)
@@ -125,7 +125,7 @@ type measured struct {
 
 func (r *runs) throughLab(b *testing.B) {
 	b.Helper()
-	recording := record(r.cpu)
+	recording := record(r.cpu, time.Duration(r.seconds)*time.Second)
 	name := r.measure(b, r.seconds)
 	pause(b, teardown)
 	recording.stop(b)

@@ -81,5 +81,15 @@ func (c *Counters) Unset(which Counter) {
 	c.measured &^= 1 << which
 }
 
+// onlyGauges reports whether something was measured and nothing of it only grows.
+func (c *Counters) onlyGauges() bool {
+	for which := range NumCounters {
+		if _, measured := c.Get(which); measured && !which.Gauge() {
+			return false
+		}
+	}
+	return !c.Empty()
+}
+
 // Empty reports whether nothing was measured.
 func (c *Counters) Empty() bool { return c.measured == 0 }

@@ -32,8 +32,12 @@ func (s *Sampler) sample() {
 	moment := s.clock.elapsed()
 	ending := moment >= s.rowDue
 	dense := s.pace.dense(moment)
+	gauges := ending || moment >= s.gaugesDue
+	if gauges {
+		s.gaugesDue = moment + slowInterval*9/10 // every one of the slow readings has them
+	}
 	for _, track := range s.tracks {
-		taken := track.read(s.clock.elapsed)
+		taken := track.read(s.clock.elapsed, gauges)
 		if ending || taken && dense {
 			s.keep(track)
 		}

@@ -33,9 +33,11 @@ type Sampler struct {
 	clock  clock
 	pace   pace
 	rowDue time.Duration
-	tracks [2]*track
-	lines  []byte // for the journal, until the next flush
-	closed bool
+	// gaugesDue is when memory is read again: ten times a second at most.
+	gaugesDue time.Duration
+	tracks    [2]*track
+	lines     []byte // for the journal, until the next flush
+	closed    bool
 
 	rows    *outbox[lab.Sample] // nil without a sink
 	journal *outbox[byte]       // nil without a journal

@@ -13,6 +13,11 @@ type source interface {
 	Close() error
 }
 
+// sparing is a source that can leave out what the kernel works longest on.
+type sparing interface {
+	ReadCounters(into *cgroup.Counters) error
+}
+
 // track is one role of a run: where its counters are read, and what they said.
 type track struct {
 	role    string
@@ -27,13 +32,17 @@ type track struct {
 }
 
 // read takes a reading. A group or process that is gone gives none: what it
-// used is known up to the last one.
-func (t *track) read(now func() time.Duration) (taken bool) {
+// used is known up to the last one. Without gauges, memory is left out if
+// that saves anything.
+func (t *track) read(now func() time.Duration, gauges bool) (taken bool) {
 	if t.source == nil {
 		return false
 	}
-	taking := reading{at: now(), n: 1}
-	if err := t.source.Read(&taking.Counters); err != nil {
+	taking, read := reading{at: now(), n: 1}, t.source.Read
+	if source, ok := t.source.(sparing); ok && !gauges {
+		read = source.ReadCounters
+	}
+	if err := read(&taking.Counters); err != nil {
 		return false
 	}
 	t.take(taking)
