@@ -10,6 +10,7 @@ import (
 type size struct {
 	leastPairs, mostPairs int
 	seconds               int // of each run of a pair
+	longRuns, longSeconds int // of which the lab's own CPU is taken
 	launches              int
 	queries               int
 	results               int // runs in lab.results
@@ -17,8 +18,8 @@ type size struct {
 }
 
 var (
-	full  = size{leastPairs: 8, mostPairs: 16, seconds: 10, launches: 25, queries: 30, results: 10_000, samples: 100}
-	short = size{leastPairs: 2, mostPairs: 2, seconds: 2, launches: 4, queries: 5, results: 10_000, samples: 100}
+	full  = size{leastPairs: 8, mostPairs: 16, seconds: 10, longRuns: 3, longSeconds: 60, launches: 25, queries: 30, results: 10_000, samples: 100}
+	short = size{leastPairs: 2, mostPairs: 2, seconds: 2, longRuns: 1, longSeconds: 3, launches: 4, queries: 5, results: 10_000, samples: 100}
 )
 
 // BenchmarkLab measures what the lab costs, and prints a table of it.

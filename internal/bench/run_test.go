@@ -81,7 +81,12 @@ func benchmarkRun(b *testing.B, s *subject, table *report, size size) {
 	}
 	r.tabulateRuns(b, table)
 	table.busy(b, others())
-	r.tabulateLab(b, table)
+	long := &runs{subject: s, seconds: size.longSeconds}
+	for n := range size.longRuns {
+		long.throughLab(b)
+		say("run %d of %d s: pglab used %.2f %% of a core", n+1, long.seconds, long.pglab[len(long.pglab)-1])
+	}
+	r.tabulateLab(b, table, long)
 	r.tabulateUsage(b, table)
 }
 
@@ -204,11 +209,15 @@ func (r *runs) tabulateRuns(b *testing.B, table *report) {
 	b.ReportMetric(speed.mean, "tps-ratio")
 }
 
-func (r *runs) tabulateLab(b *testing.B, table *report) {
+// tabulateLab shows what pglab uses beside a run as long as runs are unless
+// somebody says otherwise, and beside the short runs of the pairs: of these,
+// four seconds are sampled fifty times a second.
+func (r *runs) tabulateLab(b *testing.B, table *report, long *runs) {
 	b.Helper()
 	table.section("The lab's own CPU in the window of a run, in % of one core")
-	table.add(b, row{what: "pglab: sampler, progress, controller", value: pct(r.pglab.median()), spread: spread(r.pglab, "%.2f"),
-		bound: "<= 1 %", broken: r.pglab.median() > mostPglabPct})
+	table.add(b, row{what: fmt.Sprintf("pglab: sampler, progress, controller; %d s", long.seconds), value: pct(long.pglab.median()), spread: spread(long.pglab, "%.2f"),
+		bound: "<= 1 %", broken: long.pglab.median() > mostPglabPct})
+	table.add(b, row{what: fmt.Sprintf("  the same in runs of %d s", r.seconds), value: pct(r.pglab.median()), spread: spread(r.pglab, "%.2f")})
 	table.add(b, row{what: "engine", value: pct(r.engine.median()), spread: spread(r.engine, "%.2f")})
 	table.add(b, row{what: "both while idle", value: pct(r.idle.median()), spread: spread(r.idle, "%.2f")})
 }
