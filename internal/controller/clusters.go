@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	inspectInterval = time.Second // between looks at a server that is ready
-	ensureAttempts  = 6           // in a row before a cluster that may yet work is given up
+	inspectInterval = 2 * time.Second // between looks at a server that is ready
+	ensureAttempts  = 6               // in a row before a cluster that may yet work is given up
 )
 
 // keepClusters gives every cluster a keeper, except failed ones (their user

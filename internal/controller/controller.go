@@ -10,8 +10,9 @@ import (
 	"pglab/internal/store"
 )
 
-// passInterval bounds how long a lost notification can go unnoticed.
-const passInterval = time.Second
+// passInterval bounds how long a lost notification can go unnoticed. To wake
+// up costs more than to look around, so timers beside benchmarks are slow.
+const passInterval = 2 * time.Second
 
 // Causes that end a worker early. They are told apart because a stopping lab
 // leaves a benchmark for its successor, while a canceled one is taken down.
