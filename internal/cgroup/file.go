@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"unsafe"
 )
 
 // file is a kernel file that stays open: reading it again from its start is
@@ -39,7 +40,7 @@ func (b *buffer) read(f file) ([]byte, error) {
 		*b = make([]byte, 8192)
 	}
 	for {
-		n, err := syscall.Pread(f.fd, *b, 0)
+		n, err := pread(f.fd, *b)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil:
@@ -52,4 +53,16 @@ func (b *buffer) read(f file) ([]byte, error) {
 			*b = make([]byte, 2*len(*b))
 		}
 	}
+}
+
+// pread reads a file from its beginning. It does not tell the Go scheduler,
+// which would wake a thread of its own to watch for a call that hangs: these
+// files are made up by the kernel on the spot, and that thread's waking costs
+// more than the reading.
+func pread(fd int, into []byte) (n int, err error) {
+	got, _, errno := syscall.RawSyscall6(syscall.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)), 0, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(got), nil
 }

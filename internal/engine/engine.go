@@ -47,6 +47,7 @@ var settings = map[string]string{
 	"autovacuum_max_workers":           "2",
 	"client_connection_check_interval": "1s",
 	"password_encryption":              "scram-sha-256",
+	"bgwriter_delay":                   "10s", // little is written here, and every wake-up is felt
 	"log_line_prefix":                  "%m [%p] %q%u@%d ",
 }
 
